@@ -14,7 +14,7 @@ static struct dfg_err *add_one(struct dfg_aggregation_fetch *fetch, struct dfg_t
 		return NULL;
 	}
 	if (!dfg_reserve(&fetch->part, &fetch->room, fetch->parts + 1, sizeof *fetch->part))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the results of the batches");
 	fetch->part[fetch->parts++] = *value;
 	*value = (struct dfg_tensor){0};
 	return NULL;

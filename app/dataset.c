@@ -32,7 +32,7 @@ static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_
 	const char *host = dfg_arena_copy(&model->arena, input->file, (size_t)(at - input->file));
 	struct dfg_coordinator_source source;
 	if (!host)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the inputs of the data set");
 	if (!distributed)
 		return DFG_ERR(DFG_USAGE, "'%s': '%s' is not a host of this run, which is local", input->file, host);
 	DFG_TRY(dfg_distributed_source(distributed, input->name, input->edge.node, host, at + 2, wanted, &source));
@@ -53,7 +53,7 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 	input->name = dfg_arena_copy(&model->arena, word, (size_t)(equals - word));
 	input->file = equals + 1 + here;
 	if (!input->name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the inputs of the data set");
 	DFG_TRY(dfg_model_tensor(model, input->name, &input->edge));
 	const struct dfg_inferred *fact = dfg_model_fact(model, input->edge);
 	const struct dfg_array_input wanted = {fact->dtype, fact->shape};
@@ -92,7 +92,7 @@ struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distr
 	*out_dataset =
 		(struct dfg_dataset){.input = dfg_arena_zeros(&model->arena, words->count, sizeof(*out_dataset->input))};
 	if (!out_dataset->input)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the inputs of the data set");
 	struct dfg_err *err = NULL;
 	for (; !err && out_dataset->count < words->count; out_dataset->count++)
 		err = open_input(model, distributed, words->word[out_dataset->count], &out_dataset->input[out_dataset->count]);
@@ -164,7 +164,7 @@ struct dfg_err *dfg_dataset_shuffle(struct dfg_dataset *dataset, uint64_t seed, 
 	if (!dataset->order)
 		dataset->order = dfg_zeros((size_t)dataset->samples, sizeof *dataset->order);
 	if (!dataset->order)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the order of the samples");
 	for (int64_t i = 0; i < dataset->samples; i++) {
 		int64_t j = (int64_t)random_below(&state, (uint64_t)i + 1);
 		dataset->order[i] = dataset->order[j];

@@ -23,7 +23,7 @@ static struct dfg_err *bind_feeds(struct dfg_evaluation *evaluation, const struc
 	for (uint32_t i = 0; data && i < evaluation->dataset.count; i++)
 		data[i] = evaluation->dataset.input[i].edge;
 	struct dfg_err *err = data ? dfg_feeds_share(&shared, data, evaluation->dataset.count, &evaluation->feeds)
-							   : DFG_ERR(DFG_MEMORY, "out of memory");
+							   : dfg_no_memory("the evaluation");
 	dfg_feeds_release(&shared);
 	evaluation->first_batch = evaluation->feeds.count;
 	for (uint32_t i = 0; !err && i < evaluation->dataset.count; i++) {
@@ -66,7 +66,7 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 			model->file.graph.source);
 	out_evaluation->value = dfg_arena_zeros(&model->arena, out_evaluation->fetch.count, sizeof(struct dfg_tensor));
 	if (!out_evaluation->value)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the evaluation");
 	return bind_feeds(out_evaluation, run);
 }
 
@@ -121,7 +121,7 @@ static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const s
 	uint32_t number;
 	for (uint32_t i = 0; !err && i < run->variables.count; i++)
 		if (!dfg_map_put(&names, run->variables.name[i], strlen(run->variables.name[i]), &number, NULL))
-			err = DFG_ERR(DFG_MEMORY, "out of memory");
+			err = dfg_no_memory("the evaluation");
 	if (!err)
 		err = dfg_err_note(
 			dfg_session_variables(run->model.session, run->variables.place, run->variables.count, run->variables.fact),

@@ -14,7 +14,7 @@ struct dfg_err *dfg_feeds_add(struct dfg_feeds *feeds, struct dfg_edge edge, str
 	if (!dfg_reserve(&feeds->edge, &edges, feeds->count + 1, sizeof *feeds->edge) ||
 		!dfg_reserve(&feeds->value, &values, feeds->count + 1, sizeof *feeds->value)) {
 		dfg_tensor_release(value);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the feeds");
 	}
 	feeds->room = (uint32_t)edges;
 	feeds->edge[feeds->count] = edge;

@@ -13,7 +13,7 @@ static struct dfg_err *add(struct dfg_files *files, const char *what, const char
 	if (!path)
 		return NULL;
 	if (!dfg_reserve(&files->entry, &files->room, files->count + 1, sizeof *files->entry))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the list of files");
 	files->entry[files->count++] = (struct dfg_files_entry){what, path, written};
 	return NULL;
 }
@@ -46,7 +46,7 @@ struct dfg_err *dfg_files_add_words(struct dfg_files *files, const char *what, c
 		if (equals && equals[1] != '@')
 			continue;
 		const char *path = without_key(files, equals ? equals + 2 : words->word[i]);
-		DFG_TRY(path ? dfg_files_add_read(files, what, path) : DFG_ERR(DFG_MEMORY, "out of memory"));
+		DFG_TRY(path ? dfg_files_add_read(files, what, path) : dfg_no_memory("the list of files"));
 	}
 	return NULL;
 }

@@ -37,7 +37,7 @@ static struct dfg_err *build(const char *path, const struct dfg_blob *blob, stru
 	dfg_graph_init(&out_file->graph, &out_file->arena);
 	struct dfg_err *err = dfg_lang_build(path, &lang, &out_file->graph);
 	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, shown, strlen(shown))))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the name of the graph");
 	if (err)
 		dfg_graph_close(out_file);
 	return err;

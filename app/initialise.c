@@ -114,7 +114,7 @@ static struct dfg_err *prepare(struct initialise *in)
 	in->assign = dfg_arena_zeros(arena, variables, sizeof *in->assign);
 	in->wanted = dfg_arena_zeros(arena, variables, sizeof *in->wanted);
 	if (!in->number || !in->seen || !in->stack || !in->assign || !in->wanted)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the initialisers");
 	for (uint32_t n = 0; n < nodes; n++)
 		in->number[n] = DFG_NONE;
 	for (uint32_t v = 0; v < variables; v++)
@@ -140,7 +140,7 @@ static struct dfg_err *run_layers(struct initialise *in)
 	uint32_t *target = dfg_arena_zeros(&in->model->arena, in->variables.count, sizeof *target);
 	uint32_t *layer = dfg_arena_zeros(&in->model->arena, in->variables.count, sizeof *layer);
 	if (!target || !layer)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the initialisers");
 	for (;;) {
 		uint32_t count = 0, waiting = DFG_NONE;
 		for (uint32_t v = 0; v < in->variables.count; v++) {
@@ -185,7 +185,7 @@ static struct dfg_err *find_missing(struct initialise *in, const struct dfg_step
 	DFG_TRY(prepare(in));
 	*out_missing = dfg_arena_zeros(&in->model->arena, in->variables.count, sizeof **out_missing);
 	if (!*out_missing)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the initialisers");
 	in->reads_only = true;
 	push_step(in, step);
 	walk(in, note_missing, *out_missing);

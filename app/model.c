@@ -35,7 +35,7 @@ static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model
 	const struct dfg_graph **part = dfg_arena_zeros(&model->arena, plan->parts.parts, sizeof(struct dfg_graph *));
 	const struct dfg_verify_options verify = {.joined = true};
 	if (!part)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the model");
 	DFG_TRY(check_devices(plan, hosts));
 	for (uint32_t i = 0; i < plan->parts.parts; i++) {
 		part[i] = &plan->parts.part[i];
@@ -51,7 +51,7 @@ static struct dfg_err *open_plan(
 	DFG_TRY(dfg_graph_input_plan(path, input, NULL, &model->plan));
 	struct dfg_err *err = join_plan(hosts, model);
 	if (!err && !(model->file.graph.source = dfg_arena_copy(&model->file.arena, path, strlen(path))))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the model");
 	return dfg_err_of_file(err, path);
 }
 
@@ -137,7 +137,7 @@ struct dfg_err *dfg_model_tensors(
 	DFG_TRY(dfg_words_split(words, &model->arena, &out_edges->name, &out_edges->count));
 	out_edges->edge = dfg_arena_zeros(&model->arena, out_edges->count, sizeof *out_edges->edge);
 	if (!out_edges->edge)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the model");
 	for (uint32_t i = 0; i < out_edges->count; i++)
 		DFG_TRY(dfg_model_tensor(model, out_edges->name[i], &out_edges->edge[i]));
 	return NULL;
@@ -150,7 +150,7 @@ struct dfg_err *dfg_model_nodes(
 	DFG_TRY(dfg_words_split(words, &model->arena, &names, out_count));
 	*out_node = dfg_arena_zeros(&model->arena, *out_count, sizeof **out_node);
 	if (!*out_node)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the model");
 	for (uint32_t i = 0; i < *out_count; i++)
 		DFG_TRY(dfg_model_node(model, names[i], &(*out_node)[i]));
 	return NULL;
@@ -163,7 +163,7 @@ static struct dfg_err *no_outputs(struct dfg_model *model)
 	struct dfg_text names = {0};
 	bool *read = dfg_arena_zeros(&model->arena, graph->count, sizeof *read);
 	if (!read)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the names of the outputs");
 	for (uint32_t n = 0; n < graph->count; n++)
 		for (uint32_t i = 0; i < graph->node[n].n_in + graph->node[n].n_control; i++)
 			read[graph->node[n].in[i].node] = true;
@@ -195,7 +195,7 @@ struct dfg_err *dfg_model_outputs(struct dfg_model *model, struct dfg_edges *out
 	struct output *output = dfg_arena_zeros(&model->arena, graph->count, sizeof *output);
 	uint32_t count = 0;
 	if (!output)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the model");
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (dfg_node_mark(&graph->node[n], "_dfg_output", &output[count].number))
 			output[count++].node = n;
@@ -205,7 +205,7 @@ struct dfg_err *dfg_model_outputs(struct dfg_model *model, struct dfg_edges *out
 	out_edges->edge = dfg_arena_zeros(&model->arena, count, sizeof *out_edges->edge);
 	out_edges->name = dfg_arena_zeros(&model->arena, count, sizeof *out_edges->name);
 	if (!out_edges->edge || !out_edges->name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the model");
 	for (out_edges->count = 0; out_edges->count < count; out_edges->count++) {
 		out_edges->edge[out_edges->count] = (struct dfg_edge){output[out_edges->count].node, 0};
 		out_edges->name[out_edges->count] = graph->node[output[out_edges->count].node].name;

@@ -31,7 +31,7 @@ struct dfg_err *dfg_words_split(
 			if (!length || (s[length] && !s[length + 1]))
 				return DFG_ERR(DFG_USAGE, "'%s' has an empty name", list->word[i]);
 			if (!((*out_word)[(*out_count)++] = dfg_arena_copy(arena, s, length)))
-				return DFG_ERR(DFG_MEMORY, "no memory for a name");
+				return dfg_no_memory("a name");
 			s += length;
 		}
 	return NULL;

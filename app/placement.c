@@ -41,7 +41,7 @@ static struct dfg_err *read_request(
 	*out_request =
 		(struct dfg_place_request){.pattern = dfg_arena_copy(arena, word, (size_t)(equals - word)), .text = word};
 	if (!out_request->pattern)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the placement requests");
 	return dfg_err_note(dfg_place_device(equals + 1, hosts->device, hosts->count, &out_request->device), "--place");
 }
 
@@ -60,7 +60,7 @@ static struct dfg_err *follow_data(
 	const char *node = dfg_arena_copy(arena, word, strcspn(word, ":="));
 	*out_request = (struct dfg_place_request){.pattern = node, .text = word};
 	if (!name || !node)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the placement requests");
 	return dfg_err_note(dfg_hosts_find(hosts, name, &out_request->device), "'%s'", word);
 }
 
@@ -90,7 +90,7 @@ static struct dfg_err *read_requests(const struct dfg_placement *placement, cons
 	const struct dfg_words_list *words = &placement->place;
 	struct dfg_place_request *request = dfg_arena_zeros(arena, words->count + data_words(placement), sizeof *request);
 	if (!request)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the placement requests");
 	*out_options = (struct dfg_place_options){.device = hosts->device, .devices = hosts->count, .request = request};
 	DFG_TRY(follow_all_data(placement, hosts, arena, request, &out_options->requests));
 	for (size_t i = 0; i < words->count; i++) {
@@ -120,7 +120,7 @@ static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_host
 		if (parts->part[d].count)
 			continue;
 		if (!(node.name = dfg_arena_print(arena, "_dfg/empty/%u", d)))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the placement requests");
 		DFG_TRY(dfg_graph_add(&parts->part[d], &node, &number));
 	}
 	return NULL;

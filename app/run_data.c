@@ -73,7 +73,7 @@ static struct dfg_err *open_data(struct training *t)
 	DFG_TRY(set_ends(t));
 	struct dfg_edge *data = dfg_arena_zeros(&t->run->model.arena, t->dataset.count, sizeof *data);
 	if (!data)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the batches");
 	for (uint32_t i = 0; i < t->dataset.count; i++)
 		data[i] = t->dataset.input[i].edge;
 	DFG_TRY(dfg_feeds_share(&t->run->feeds, data, t->dataset.count, &t->feeds));
@@ -143,7 +143,7 @@ static struct dfg_err *open_all(struct training *t)
 	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
 	t->aggregation.fetch = dfg_zeros(run->fetch.count, sizeof *t->aggregation.fetch);
 	t->aggregation.count = t->aggregation.fetch ? run->fetch.count : 0;
-	return t->value && t->aggregation.fetch ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return t->value && t->aggregation.fetch ? NULL : dfg_no_memory("the batches");
 }
 
 /* The first fetch with a single float, shown as progress. */

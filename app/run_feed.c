@@ -53,7 +53,7 @@ static struct dfg_err *feed_word(struct dfg_run *run, const char *word)
 		return feed_file(run, word);
 	const char *name = dfg_arena_copy(&run->model.arena, word, (size_t)(equals - word));
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the name of a feed");
 	DFG_TRY(dfg_model_tensor(&run->model, name, &edge));
 	DFG_TRY(dfg_err_note(dfg_feed_value(equals + 1, dfg_model_fact(&run->model, edge), &value), "feed '%s'", name));
 	return dfg_err_note(feed_named(run, name, &value), "feed");

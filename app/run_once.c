@@ -98,7 +98,7 @@ struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results
 	struct dfg_tensor *value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *value);
 	double *us = dfg_arena_zeros(&run->model.arena, count, sizeof *us);
 	if (!value || !us)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the results of the step");
 	struct dfg_err *err = dfg_err_of_file(repeat(run, plan, value, us, count), run->model.file.graph.source);
 	if (err) {
 		release_all(value, run->fetch.count);

@@ -30,7 +30,7 @@ static struct dfg_err *find_kept(struct dfg_run *run, bool *out_any)
 	keep->feed =
 		dfg_arena_zeros(&run->model.arena, run->feeds.count + run->options->data.count + 1, sizeof *keep->feed);
 	if (!keep->feed)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the feeds");
 	for (; keep->n_feed < run->feeds.count; keep->n_feed++)
 		keep->feed[keep->n_feed] = run->feeds.edge[keep->n_feed];
 	return keep_given(run, &run->options->data, keep);
@@ -88,7 +88,7 @@ static struct dfg_err *shard(struct dfg_run *run)
 	if (!run->replication)
 		return NULL;
 	if (!given.feed)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the feeds");
 	DFG_TRY(keep_given(run, data, &given));
 	DFG_TRY(dfg_replication_apply(run->replication, &run->model, given.feed, given.n_feed, run->input.report, &keep));
 	return dfg_replication_fetches(&run->model, &run->fetch);

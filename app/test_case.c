@@ -46,7 +46,7 @@ static struct dfg_err *read_json(struct test_case *test)
 	struct dfg_blob blob;
 	const char *path = path_of(test, "case.json");
 	if (!path)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the test case");
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	struct dfg_err *err = dfg_json_read(blob.bytes, blob.size, &test->arena, &test->json);
 	dfg_blob_close(&blob);
@@ -59,7 +59,7 @@ static struct dfg_err *load(struct test_case *test)
 {
 	const char *path = path_of(test, "graph.pb");
 	if (!path)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the test case");
 	struct dfg_graph_options options = {0};
 	DFG_TRY(dfg_graph_open(path, &options, &test->file));
 	struct dfg_verify_options verify = {0};
@@ -75,7 +75,7 @@ static struct dfg_err *read_arrays(
 	if (!name)
 		return NULL;
 	const char *path = path_of(test, name->string);
-	struct dfg_err *err = path ? dfg_arrays_read(path, out_arrays) : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = path ? dfg_arrays_read(path, out_arrays) : dfg_no_memory("the test case");
 	test->unreadable |= err != NULL;
 	return err;
 }
@@ -86,7 +86,7 @@ static struct dfg_err *bind_feeds(struct test_case *test, struct test_step *step
 	step->feed = dfg_arena_zeros(&test->arena, step->n_feed, sizeof *step->feed);
 	step->value = dfg_arena_zeros(&test->arena, step->n_feed, sizeof *step->value);
 	if (!step->feed || !step->value)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the test case");
 	for (uint32_t i = 0; i < step->n_feed; i++) {
 		DFG_TRY(dfg_graph_edge(&test->file.graph, step->feeds.array[i].name, &step->feed[i]));
 		step->value[i] = step->feeds.array[i].tensor;
@@ -102,7 +102,7 @@ static struct dfg_err *bind_names(struct test_case *test, struct test_step *step
 	step->result = dfg_arena_zeros(&test->arena, n_fetch, sizeof *step->result);
 	step->target = dfg_arena_zeros(&test->arena, n_target, sizeof *step->target);
 	if (!step->fetch || !step->result || !step->target)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the test case");
 	for (const struct dfg_json *name = fetch ? fetch->first : NULL; name; name = name->next)
 		DFG_TRY(dfg_graph_edge(&test->file.graph, name->string, &step->fetch[step->n_fetch++]));
 	for (const struct dfg_json *name = targets ? targets->first : NULL; name; name = name->next) {
@@ -181,7 +181,7 @@ static struct dfg_err *bind_gradients(struct test_case *test, struct test_step *
 	step->names = "wrt";
 	step->result = dfg_arena_zeros(&test->arena, step->n_fetch, sizeof *step->result);
 	dfg_arrays_release(&step->want);
-	return step->result ? read_arrays(test, grad, "expect", &step->want) : DFG_ERR(DFG_MEMORY, "out of memory");
+	return step->result ? read_arrays(test, grad, "expect", &step->want) : dfg_no_memory("the test case");
 }
 
 /* `grad` is the case's "grad", or NULL if the step uses its own fetches. */
@@ -219,7 +219,7 @@ static struct dfg_err *differentiate(struct test_case *test, const struct dfg_js
 	struct dfg_edge *of = dfg_arena_zeros(&test->arena, wrt->count + 1, sizeof *of);
 	test->gradient = dfg_arena_zeros(&test->arena, wrt->count, sizeof *test->gradient);
 	if (!by || !of || !test->gradient)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the test case");
 	for (const struct dfg_json *name = wrt->first; name; name = name->next)
 		DFG_TRY(dfg_graph_edge(&test->file.graph, name->string, &by[n++]));
 	DFG_TRY(dfg_graph_edge(&test->file.graph, dfg_json_get(grad, "of")->string, of));

@@ -37,7 +37,7 @@ static struct dfg_err *run_op_case(struct dfg_case *line, struct dfg_session *se
 	struct dfg_edge *fetch = dfg_arena_zeros(&line->arena, line->n_want + 1, sizeof *fetch);
 	struct dfg_tensor *got = dfg_arena_zeros(&line->arena, line->n_want + 1, sizeof *got);
 	if (!fetch || !got)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the results of the case");
 	for (uint32_t i = 0; i < line->n_want; i++)
 		fetch[i] = (struct dfg_edge){line->node, (int32_t)i};
 	struct dfg_step step = {.fetch = fetch, .n_fetch = line->n_want, .target = &line->node, .n_target = 1};

@@ -36,7 +36,7 @@ struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace)
 	struct dfg_trace *trace = dfg_zeros(1, sizeof *trace);
 	if (!trace || pthread_mutex_init(&trace->lock, NULL)) {
 		dfg_free(trace);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the trace");
 	}
 	struct dfg_err *err = dfg_out_open(path, false, &trace->out);
 	if (err) {

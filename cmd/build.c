@@ -79,7 +79,7 @@ static struct dfg_err *find_rule(struct reads *reads, const char **out_path)
 	if (!named && (!depfile || !strcmp(depfile, "-") || !target.count))
 		return DFG_ERR(DFG_USAGE, "-MD without -o requires -MF and -MT");
 	if (!depfile && !(*out_path = dfg_arena_print(&reads->arena, "%s.d", path)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the list of files read");
 	return NULL;
 }
 
@@ -150,7 +150,7 @@ static struct dfg_err *build(char **operands, int *out_status)
 	if (!err)
 		err = dfg_lang_build(*operands, &lang, &graph);
 	if (!err && reads.short_of_memory)
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the list of files read");
 	if (!err)
 		err = check_outputs(&reads, rule);
 	if (!err && !graph.count)

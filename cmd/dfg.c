@@ -137,7 +137,7 @@ static int run_command(const struct dfg_cmd *cmd, int argc, char **args)
 {
 	char **operands = dfg_zeros((size_t)argc + 1, sizeof *operands);
 	int status = 0;
-	struct dfg_err *err = operands ? dfg_options_parse(cmd, args, operands) : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = operands ? dfg_options_parse(cmd, args, operands) : dfg_no_memory("the operands");
 	if (!err)
 		err = check_color();
 	err = dfg_err_note(err, "dfg %s", cmd->name);

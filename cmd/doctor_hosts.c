@@ -168,7 +168,7 @@ static struct dfg_err *visit_all(
 	size_t count = 0;
 	struct visit *visit = dfg_zeros(hosts->count, sizeof *visit);
 	if (!visit)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the hosts");
 	for (uint32_t i = 0; i < hosts->count; i++) {
 		struct visit *v = &visit[count];
 		if (!chosen[i])
@@ -218,7 +218,7 @@ struct dfg_err *dfg_doctor_hosts(const struct dfg_doctor_hosts *asked, int *out_
 	bool *chosen = NULL;
 	struct dfg_err *err = asked->hosts ? dfg_hosts_read(asked->hosts, &arena, &hosts) : list(asked, &arena, &hosts);
 	if (!err && !(chosen = dfg_arena_zeros(&arena, hosts.count, sizeof *chosen)))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the hosts");
 	if (!err)
 		err = choose(asked, &hosts, chosen);
 	if (!err)

@@ -121,7 +121,7 @@ static struct dfg_err *add_gradients(struct dfg_builder *builder, struct dfg_are
 	struct dfg_text notes = {0};
 	const struct dfg_grad_options grad = {.prefix = prefix, .remat = remat, .notes = &notes};
 	struct dfg_cotangent *result = dfg_arena_zeros(arena, by->count + 1, sizeof *result);
-	struct dfg_err *err = result ? find_of(builder, arena, &what) : DFG_ERR(DFG_MEMORY, "no memory for the results");
+	struct dfg_err *err = result ? find_of(builder, arena, &what) : dfg_no_memory("the results");
 	if (!err)
 		err = dfg_grad(builder, what.edge, (uint32_t)what.count, by->edge, (uint32_t)by->count, &grad, result);
 	if (!err && notes.length)
@@ -138,7 +138,7 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 	struct dfg_edge edge;
 	uint32_t *variable = dfg_arena_zeros(arena, by->count + 1, sizeof *variable);
 	if (!variable)
-		return DFG_ERR(DFG_MEMORY, "no memory for the variables");
+		return dfg_no_memory("the variables");
 	for (size_t i = 0; i < by->count; i++)
 		variable[i] = by->edge[i].node;
 	const struct dfg_lang_options lang = {.include = include.word};

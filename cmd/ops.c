@@ -120,7 +120,7 @@ static struct dfg_err *search(const char *word)
 	const struct dfg_op **found = dfg_zeros(dfg_ops_count, sizeof *found);
 	size_t count = 0;
 	if (!found)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the list of ops");
 	for (size_t i = 0; i < dfg_ops_count && *word; i++)
 		if (contains(dfg_ops[i]->name, word))
 			found[count++] = dfg_ops[i];

@@ -49,7 +49,7 @@ static bool leaves_all(const char **word, uint32_t count)
 static struct dfg_err *keep_declared(const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_keep *keep)
 {
 	if (!(keep->fetch = dfg_arena_zeros(arena, (size_t)graph->count + 1, sizeof *keep->fetch)))
-		return DFG_ERR(DFG_MEMORY, "no memory for the outputs");
+		return dfg_no_memory("the outputs");
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (dfg_node_mark(&graph->node[n], "_dfg_output", NULL))
 			keep->fetch[keep->n_fetch++] = (struct dfg_edge){n, 0};

@@ -81,7 +81,7 @@ static struct dfg_err *all_steps(struct dfg_run *run, struct dfg_plan *plan, str
 	struct dfg_tensor *value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *value);
 	struct dfg_tensor *input = &feeds->value[feeds->count - 1];
 	if (!value)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arrays of stdin");
 	for (long step = 1; !err; step++) {
 		dfg_tensor_release(input);
 		err = next_array(&stream, input, &any);
@@ -103,7 +103,7 @@ static struct dfg_err *bind_stream(struct dfg_run *run, const char *word, struct
 		return DFG_ERR(DFG_USAGE, "--each must be NAME=@-, not '%s'", word);
 	const char *name = dfg_arena_copy(&run->model.arena, word, (size_t)(equals - word));
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arrays of stdin");
 	DFG_TRY(dfg_model_tensor(&run->model, name, &edge));
 	DFG_TRY(dfg_feeds_share(&run->feeds, &edge, 1, feeds));
 	return dfg_feeds_add(feeds, edge, &none);

@@ -73,7 +73,7 @@ static struct dfg_err *draw(struct picture *picture)
 	picture->first = dfg_arena_zeros(&picture->nesting.arena, picture->nesting.count, sizeof *picture->first);
 	picture->next = dfg_arena_zeros(&picture->nesting.arena, (size_t)count + 1, sizeof *picture->next);
 	if (!picture->first || !picture->next)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the drawing");
 	for (uint32_t n = count; n-- > 0;) {
 		picture->next[n] = picture->first[picture->nesting.of[n]];
 		picture->first[picture->nesting.of[n]] = n + 1;

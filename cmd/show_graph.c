@@ -148,7 +148,7 @@ static struct dfg_err *list_ops(const struct dfg_shown *shown, struct dfg_text *
 		uint32_t number;
 		if (!dfg_map_put(&ops, name, strlen(name), &number, NULL) ||
 			!dfg_reserve(&count, &room, (size_t)number + 1, sizeof *count))
-			err = DFG_ERR(DFG_MEMORY, "out of memory");
+			err = dfg_no_memory("the list of ops");
 		else
 			count[number]++;
 	}

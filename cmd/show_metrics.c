@@ -51,7 +51,7 @@ static struct dfg_err *add_point(struct curves *curves, const char *prefix, cons
 	struct series *series = find_series(curves, prefix, value->key);
 	if (!series || !dfg_reserve(&series->x, &series->x_room, series->count + 1, sizeof *series->x) ||
 		!dfg_reserve(&series->y, &series->y_room, series->count + 1, sizeof *series->y))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the metrics");
 	series->x[series->count] = curves->step;
 	series->y[series->count++] = value->number;
 	return NULL;

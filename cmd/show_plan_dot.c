@@ -43,7 +43,7 @@ struct dfg_err *dfg_show_plan_dot(const struct dfg_plan_folder *plan, struct dfg
 	struct dfg_arena arena = {0};
 	uint32_t *send = dfg_arena_zeros(&arena, plan->parts.transfers, sizeof *send);
 	uint32_t *recv = dfg_arena_zeros(&arena, plan->parts.transfers, sizeof *recv);
-	struct dfg_err *err = send && recv ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = send && recv ? NULL : dfg_no_memory("the drawing");
 	dfg_text_add(out, "digraph {\n\tnode [shape = box, fontsize = 10]\n");
 	for (uint32_t i = 0; i < plan->parts.parts && !err; i++)
 		err = draw_part(plan, i, out);

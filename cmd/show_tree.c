@@ -26,7 +26,7 @@ static struct dfg_err *add_scope(
 {
 	struct scope *scope = *out_scope = dfg_arena_zeros(&tree->arena, 1, sizeof *scope);
 	if (!scope)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the tree of scopes");
 	*scope = (struct scope){.name = name, .length = length, .node = DFG_NONE};
 	*(parent->last ? &parent->last->next : &parent->child) = scope;
 	parent->last = scope;
@@ -54,7 +54,7 @@ static struct dfg_err *find_scope(struct tree *tree, uint32_t b, const char *nam
 	size_t length = strlen(name), before = key ? strlen(key) - length : 0;
 	struct scope *parent;
 	if (!key)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the tree of scopes");
 	DFG_TRY(find_box(tree, b, &parent));
 	for (size_t end = 0, begin = 0; end <= length; end++) {
 		if (end < length && name[end] != '/')
@@ -63,7 +63,7 @@ static struct dfg_err *find_scope(struct tree *tree, uint32_t b, const char *nam
 		bool is_new;
 		if (!dfg_map_put(&tree->full, key, before + end, &number, &is_new) ||
 			!dfg_reserve(&tree->scope, &tree->room, (size_t)number + 1, sizeof(struct scope *)))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the tree of scopes");
 		if (is_new)
 			DFG_TRY(add_scope(tree, parent, name + begin, end - begin, &tree->scope[number]));
 		parent = tree->scope[number];
@@ -79,7 +79,7 @@ static struct dfg_err *grow(struct tree *tree)
 	DFG_TRY(dfg_nesting_find(graph, &tree->nesting));
 	tree->box = dfg_arena_zeros(&tree->arena, tree->nesting.count, sizeof(struct scope *));
 	if (!tree->box || !(tree->box[0] = dfg_arena_zeros(&tree->arena, 1, sizeof **tree->box)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the tree of scopes");
 	tree->box[0]->node = DFG_NONE;
 	for (uint32_t n = 0; n < graph->count; n++) {
 		struct scope *scope;

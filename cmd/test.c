@@ -68,7 +68,7 @@ static struct dfg_err *count_tags(struct report *report, const struct dfg_text *
 		uint32_t number;
 		if (!name || !dfg_map_put(&report->tag, name, (size_t)(end - s), &number, NULL) ||
 			!dfg_reserve(&report->by_tag, &report->room, report->tag.count, sizeof *report->by_tag))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the counts of the tags");
 		add(&report->by_tag[number], passed);
 	}
 	return NULL;

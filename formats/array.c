@@ -29,7 +29,7 @@ struct dfg_err *dfg_arrays_add(struct dfg_arrays *arrays, const char *name, stru
 	if (!copy || !dfg_reserve(&arrays->array, &arrays->room, arrays->count + 1, sizeof *arrays->array)) {
 		dfg_free(copy);
 		dfg_tensor_release(tensor);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arrays");
 	}
 	memcpy(copy, name, strlen(name));
 	arrays->array[arrays->count++] = (struct dfg_array){copy, *tensor};
@@ -64,7 +64,7 @@ static struct dfg_err *share(struct dfg_blob *blob, struct dfg_buffer **out_file
 	struct mapped *mapped = dfg_zeros(1, sizeof *mapped);
 	if (!mapped) {
 		dfg_blob_close(blob);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arrays");
 	}
 	atomic_init(&mapped->buffer.refs, 1);
 	mapped->buffer.holds = DFG_U8;
@@ -106,7 +106,7 @@ static struct dfg_err *check_names(const struct dfg_arrays *arrays)
 		if (has_control(name))
 			err = DFG_ERR(DFG_DATA, "array %zu has a control character in its name", i);
 		else if (!dfg_map_put(&names, name, strlen(name), &number, &new))
-			err = DFG_ERR(DFG_MEMORY, "out of memory");
+			err = dfg_no_memory("the arrays");
 		else if (!new)
 			err = DFG_ERR(DFG_DATA, "two arrays have the name '%s'", name);
 	}
@@ -330,7 +330,7 @@ static struct dfg_err *read_spec(const char *spec, bool regular, struct dfg_tens
 	char *path = dfg_zeros(strlen(spec) + 1, 1), *key;
 	*out_tensor = (struct dfg_tensor){0};
 	if (!path)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arrays");
 	memcpy(path, spec, strlen(spec));
 	split(path, &key);
 	struct dfg_err *err = regular ? check_regular(path) : NULL;

@@ -90,7 +90,7 @@ static struct dfg_err *add(struct canonical *c, const struct dfg_wire *wire, con
 	if (c->count == c->most)
 		return DFG_ERR(DFG_DATA, "a message of more than %zu fields exceeds the loader's memory limit", c->most);
 	if (!dfg_reserve(&c->entry, &c->room, c->count + 1, sizeof *c->entry))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the fields of a message");
 	struct entry *entry = &c->entry[c->count++];
 	bool has_bytes = field->kind != DFG_WIRE_VALUE;
 	*entry = (struct entry){.field = field->field, .tag = field->tag};
@@ -259,7 +259,7 @@ struct dfg_err *dfg_canonical_put(const struct dfg_wire *message, size_t budget,
 {
 	struct canonical *c = dfg_zeros(1, sizeof *c);
 	if (!c)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the fields of a message");
 	c->encoder = encoder;
 	c->most = budget / sizeof *c->entry / 3; /* while it grows, the array exists twice, once half as large again */
 	struct dfg_err *err = encode_all(c, message);

@@ -79,7 +79,7 @@ static struct dfg_err *add_step(void *arg, const char *name)
 	if (strlen(name) >= sizeof folder.name || !step_of(name, &folder.step))
 		return NULL;
 	if (!dfg_reserve(&steps->folder, &steps->room, steps->count + 1, sizeof *steps->folder))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the list of checkpoints");
 	memcpy(folder.name, name, strlen(name) + 1);
 	steps->folder[steps->count++] = folder;
 	return NULL;
@@ -215,7 +215,7 @@ struct dfg_err *dfg_checkpoints_open(const char *path, struct dfg_checkpoints *o
 	size_t length = strlen(path);
 	*out_checkpoints = (struct dfg_checkpoints){.path = dfg_zeros(length + 1, 1)};
 	if (!out_checkpoints->path)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the path of the checkpoints");
 	memcpy(out_checkpoints->path, path, length);
 	while (length > 1 && out_checkpoints->path[length - 1] == '/')
 		out_checkpoints->path[--length] = '\0';
@@ -329,8 +329,8 @@ struct dfg_err *dfg_checkpoints_spare(struct dfg_checkpoints *checkpoints)
 	DFG_TRY(list(checkpoints->path, &steps));
 	int64_t *limit = dfg_zeros(steps.count + 1, sizeof *limit);
 	checkpoints->spared = dfg_zeros(steps.count + 1, sizeof *checkpoints->spared);
-	struct dfg_err *err = limit && checkpoints->spared ? spare(checkpoints, &steps, limit)
-													   : DFG_ERR(DFG_MEMORY, "no memory for a list of checkpoints");
+	struct dfg_err *err =
+		limit && checkpoints->spared ? spare(checkpoints, &steps, limit) : dfg_no_memory("a list of checkpoints");
 	dfg_free(limit);
 	dfg_free(steps.folder);
 	return err;

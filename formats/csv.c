@@ -16,7 +16,7 @@ enum {
 
 static struct dfg_err *no_memory(void)
 {
-	return DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_no_memory("the csv table");
 }
 
 /* The chosen columns of a table in order; duplicates are possible. */

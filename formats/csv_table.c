@@ -13,7 +13,7 @@ struct line {
 
 static struct dfg_err *no_memory(void)
 {
-	return DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_no_memory("the csv table");
 }
 
 /* Analyses the line at *scan, and moves to the next. */

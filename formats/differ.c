@@ -113,7 +113,7 @@ struct dfg_err *dfg_differ_arrays(struct dfg_differ *differ, const struct dfg_ar
 	differ->padded = true;
 	for (size_t i = 0; i < b->count && !err; i++)
 		if (!dfg_map_put(&names, b->array[i].name, strlen(b->array[i].name), &number, NULL))
-			err = DFG_ERR(DFG_MEMORY, "out of memory");
+			err = dfg_no_memory("the comparison");
 	for (size_t i = 0; i < a->count && !err; i++) {
 		const char *name = a->array[i].name;
 		number = dfg_map_find(&names, name, strlen(name));

@@ -116,7 +116,7 @@ void dfg_encode_string(struct dfg_encoder *encoder, uint32_t field, const void *
 
 struct dfg_err *dfg_encoder_check(const struct dfg_encoder *encoder)
 {
-	return encoder->short_of_memory ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;
+	return encoder->short_of_memory ? dfg_no_memory("the encoded graph") : NULL;
 }
 
 struct dfg_err *dfg_encoder_flush(struct dfg_encoder *encoder, struct dfg_out *out)

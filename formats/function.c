@@ -300,14 +300,14 @@ static struct dfg_err *list_functions(
 		if (count == room) {
 			struct dfg_string *more = dfg_arena_zeros(arena, room = 2 * room + 16, sizeof *more);
 			if (!more)
-				return DFG_ERR(DFG_MEMORY, "out of memory");
+				return dfg_no_memory("the function library");
 			if (count)
 				memcpy(more, body, count * sizeof *more);
 			out_functions->body = body = more;
 		}
 		const char *kept = dfg_arena_copy(arena, name.s, name.length);
 		if (!kept || !dfg_map_put(&out_functions->names, kept, name.length, &number, NULL))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the function library");
 		body[count++] = (struct dfg_string){(const char *)field.bytes, field.length};
 	}
 }

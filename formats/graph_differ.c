@@ -234,7 +234,7 @@ static struct dfg_err *compare_controls(struct pair *pair)
 		return NULL;
 	uint32_t *m = dfg_zeros((size_t)pair->m->n_control + pair->n->n_control, sizeof *m);
 	if (!m)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the comparison");
 	uint32_t *n = m + pair->m->n_control;
 	uint32_t in_m = sort_controls(pair->a, pair->m, pair->a, m), in_n = sort_controls(pair->b, pair->n, pair->a, n);
 	uint32_t i = 0;

@@ -155,7 +155,7 @@ static struct dfg_err *read_data(struct dfg_graph_file *file, const char *path)
 		return err;
 	file->data = dfg_arena_zeros(&file->arena, 1, sizeof *file->data);
 	if (!err && !file->data)
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the data beside a graph");
 	if (file->data)
 		*file->data = data;
 	else
@@ -173,7 +173,7 @@ struct dfg_err *dfg_graph_open_blob(
 	if (!err)
 		err = read_data(out_file, path);
 	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, shown, strlen(shown))))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the name of the graph");
 	if (err)
 		dfg_graph_close(out_file);
 	return dfg_err_of_file(err, shown);

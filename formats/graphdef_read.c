@@ -88,7 +88,7 @@ static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)
 		return over_budget(r);
 	size_t before = names->slots * sizeof *names->slot + names->room * sizeof *names->name;
 	if (!dfg_map_reserve(names, count))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the names of nodes");
 	r->held += names->slots * sizeof *names->slot + names->room * sizeof *names->name - before;
 	return NULL;
 }
@@ -112,7 +112,7 @@ static struct dfg_err *refuse_double(struct dfg_reader *r, uint32_t n, uint32_t 
 	struct dfg_graph *graph = r->graph;
 	const char *none = dfg_arena_print(r->arena, "\xff%" PRIu32, n); /* not UTF-8, so not a valid name */
 	if (!none || !dfg_map_put(&graph->names, none, strlen(none), &number, &is_new))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the names of nodes");
 	return gather(
 		r, DFG_ERR(DFG_DATA, "node '%s': number %" PRIu32 " and number %" PRIu32 " (%s and %s) have the same name",
 			   graph->node[n].name, other, n, graph->node[other].op_name, graph->node[n].op_name));
@@ -128,7 +128,7 @@ static struct dfg_err *put_late_names(struct dfg_reader *r)
 		bool is_new;
 		if (!dfg_map_put_hash(
 				&graph->names, graph->node[node].name, r->late[i].length, r->late[i].hash, &number, &is_new))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the names of nodes");
 		if (!is_new)
 			DFG_TRY(refuse_double(r, node, number));
 	}
@@ -377,7 +377,7 @@ static struct dfg_err *check_functions(const struct dfg_wire *library, struct df
 		if (!name.length)
 			return DFG_ERR(DFG_DATA, "function number %zu has no name", names->count);
 		if (!dfg_map_put(names, name.s, name.length, &number, &is_new))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the names of functions");
 		if (!is_new)
 			return DFG_ERR(DFG_DATA, "function '%.*s' is defined twice: number %" PRIu32 " and number %zu",
 				(int)(name.length < 128 ? name.length : 128), name.s, number, names->count);

@@ -24,7 +24,7 @@ static struct dfg_err *member_name(const struct dfg_zip_member *member, char **o
 		return DFG_ERR(DFG_DATA, "is not a .npy");
 	*out_name = dfg_zeros(length - SUFFIX + 1, 1);
 	if (!*out_name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the members of the npz file");
 	memcpy(*out_name, s, length - SUFFIX);
 	return NULL;
 }
@@ -129,7 +129,7 @@ static struct dfg_err *read_npz(const struct dfg_blob *blob, struct dfg_buffer *
 	DFG_TRY(dfg_zip_open(blob->bytes, blob->size, &zip));
 	struct dfg_zip_member *member = dfg_zeros(zip.count, sizeof *member);
 	if (!member)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the members of the npz file");
 	struct dfg_err *err = read_members(&zip, file, member, out_arrays);
 	dfg_free(member);
 	return err;

@@ -169,7 +169,7 @@ struct dfg_err *dfg_npz_write(const struct dfg_arrays *arrays, struct dfg_out *o
 {
 	struct member *member = dfg_zeros(arrays->count, sizeof *member);
 	if (!member)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the members of the npz file");
 	struct dfg_err *err = put_all(arrays, member, out);
 	dfg_free(member);
 	return err;

@@ -177,7 +177,7 @@ static struct dfg_err *print_part(void *pieces_, struct dfg_encoder *part)
 	DFG_TRY(dfg_encoder_check(part));
 	size_t length = part->length;
 	if (!dfg_reserve(&pieces->bytes, &pieces->room, length, 1))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the text of a graph");
 	dfg_encoder_copy(part, pieces->bytes);
 	dfg_encoder_empty(part);
 	struct dfg_wire_file file = {.start = pieces->bytes};

@@ -39,7 +39,7 @@ static struct dfg_err *read_manifest(const char *path, struct dfg_plan_folder *p
 	struct dfg_blob blob;
 	const char *name = path_in(path, manifest_name, &plan->arena);
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan");
 	if (!dfg_folder_holds(path, manifest_name) && dfg_folder_holds(path, "w0.pb"))
 		return DFG_ERR(DFG_NO_INPUT, "%s: has a part of a plan (w0.pb), but no manifest.json", path);
 	DFG_TRY(dfg_blob_open_plain(name, MANIFEST_MOST, &blob));
@@ -54,7 +54,7 @@ static struct dfg_err *open_part(const char *path, struct dfg_plan_folder *plan,
 	snprintf(name, sizeof name, "w%u.pb", i);
 	plan->parts.part[i].source = path_in(path, name, &plan->arena);
 	if (!plan->parts.part[i].source)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan");
 	return dfg_blob_open_plain(plan->parts.part[i].source, 0, &plan->blob[i]);
 }
 
@@ -79,7 +79,7 @@ static struct dfg_err *hash_parts(struct dfg_plan_folder *plan)
 	uint32_t parts = plan->parts.parts;
 	struct hashing hashing = {plan->blob, dfg_arena_zeros(&plan->arena, parts, sizeof *hashing.digest)};
 	if (!hashing.digest)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan");
 	DFG_TRY(dfg_pool_new(0, &pool));
 	dfg_pool_parallel(pool, parts, hash_one, &hashing);
 	dfg_pool_free(pool);
@@ -163,7 +163,7 @@ struct dfg_err *dfg_plan_folder_join(struct dfg_plan_folder *plan, struct dfg_gr
 {
 	const struct dfg_graph **part = dfg_arena_zeros(&plan->arena, plan->parts.parts, sizeof *part);
 	if (!part)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan");
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		part[i] = &plan->parts.part[i];
 	return dfg_parts_join(part, plan->parts.parts, &plan->arena, out_graph);
@@ -183,7 +183,7 @@ static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_a
 	struct dfg_blob blob = {0};
 	const char *manifest = path_in(folder->path, manifest_name, arena);
 	if (!manifest)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan");
 	if (folder->exists)
 		DFG_TRY(dfg_folder_each(folder->path, see_one, &any));
 	if (!any)
@@ -279,7 +279,7 @@ static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan_fold
 	plan->digest = dfg_arena_zeros(&plan->arena, parts, sizeof *plan->digest);
 	plan->nodes = dfg_arena_zeros(&plan->arena, parts, sizeof *plan->nodes);
 	if (!plan->digest || !plan->nodes)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan");
 	for (uint32_t i = 0; i < parts; i++)
 		plan->nodes[i] = plan->parts.part[i].count;
 	DFG_TRY(write_parts(folder, plan));

@@ -113,7 +113,7 @@ void dfg_plan_folder_check(const struct dfg_plan_folder *plan, struct dfg_faults
 	struct dfg_arena arena = {0};
 	struct ends *ends = dfg_arena_zeros(&arena, plan->parts.transfers, sizeof *ends);
 	if (!ends) {
-		dfg_fault(faults, DFG_ERR(DFG_MEMORY, "out of memory"));
+		dfg_fault(faults, dfg_no_memory("the transfers of the plan"));
 		return;
 	}
 	for (uint32_t i = 0; i < plan->parts.parts; i++)

@@ -123,7 +123,7 @@ static struct dfg_err *need_string(
 	if (strlen(member->string) != member->count)
 		return DFG_ERR(DFG_DATA, "\"%s\" contains a zero character", key);
 	*out_string = dfg_arena_copy(arena, member->string, member->count);
-	return *out_string ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return *out_string ? NULL : dfg_no_memory("the manifest of the plan");
 }
 
 static struct dfg_err *check_device(const struct dfg_plan_folder *plan, uint32_t i)
@@ -255,7 +255,7 @@ static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan_f
 	plan->digest = dfg_arena_zeros(arena, list->count, sizeof *plan->digest);
 	plan->nodes = dfg_arena_zeros(arena, list->count, sizeof *plan->nodes);
 	if (!plan->parts.part || !plan->device || !plan->blob || !plan->digest || !plan->nodes)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the manifest of the plan");
 	plan->parts.parts = (uint32_t)list->count;
 	uint32_t i = 0;
 	for (const struct dfg_json *part = list->first; part; part = part->next, i++)
@@ -285,7 +285,7 @@ static struct dfg_err *read_row(void *arg, const struct dfg_json *manifest, cons
 	if (i >= INT32_MAX)
 		return DFG_ERR(DFG_DATA, "transfers: there are more than %d", INT32_MAX);
 	if (!dfg_reserve(&plan->parts.transfer, &plan->transfer_room, i + 1, sizeof *plan->parts.transfer))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the manifest of the plan");
 	DFG_TRY(dfg_err_note(read_transfer(transfer, (uint32_t)i, plan), "transfer %" PRIu64, i));
 	plan->parts.transfers = (uint32_t)i + 1;
 	return NULL;

@@ -12,7 +12,7 @@ static struct dfg_err *no_room(const struct dfg_reader *r, size_t bytes)
 	size_t taken = r->arena->total + r->held, most = bytes + ROUND;
 	if (most < bytes || most > r->budget || taken > r->budget - most)
 		return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
-	return DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_no_memory("the graph");
 }
 
 struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_room)
@@ -33,7 +33,7 @@ struct dfg_err *dfg_reader_reserve(struct dfg_reader *r, void *array, size_t *ro
 	if (most > r->budget / size || r->arena->total + r->held > r->budget - most * size)
 		return no_room(r, most > SIZE_MAX / size ? SIZE_MAX : most * size);
 	if (!dfg_reserve(array, room, count, size))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the graph");
 	r->held += (*room - old) * size;
 	return NULL;
 }
@@ -86,7 +86,7 @@ static struct dfg_err *new_word(
 	DFG_TRY(dfg_reader_string(r, field->bytes, field->length, &s));
 	DFG_TRY(dfg_reader_reserve(r, &r->word, &r->word_room, r->words.count + 1, sizeof *r->word));
 	if (!dfg_map_put(&r->words, s, field->length, out_number, &is_new))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the graph");
 	return NULL;
 }
 

@@ -186,7 +186,7 @@ static struct dfg_err *read_safetensors(
 	struct dfg_err *err = dfg_err_note(dfg_json_read(text, length, &arena, &header), "header");
 	struct span *span = err ? NULL : dfg_arena_zeros(&arena, header->count, sizeof *span);
 	if (!err && !span)
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the safetensors header");
 	if (!err)
 		err = read_tensors(header, &rest, span, file, out_arrays);
 	dfg_arena_release(&arena);
@@ -278,7 +278,7 @@ static struct dfg_err *put_all(
 	}
 	qsort(sorted, arrays->count, sizeof *sorted, by_width);
 	if (!(*begin = place(sorted, arrays->count, arrays)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the safetensors header");
 	qsort(sorted, arrays->count, sizeof *sorted, by_name);
 	DFG_TRY(put_header(sorted, arrays->count, arrays->array, *begin, out));
 	qsort(sorted, arrays->count, sizeof *sorted, by_width);
@@ -291,7 +291,7 @@ static struct dfg_err *write_safetensors(const struct dfg_arrays *arrays, struct
 {
 	uint64_t *begin = NULL;
 	const struct dfg_array **sorted = dfg_zeros(arrays->count, sizeof *sorted);
-	struct dfg_err *err = sorted ? put_all(arrays, sorted, &begin, out) : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = sorted ? put_all(arrays, sorted, &begin, out) : dfg_no_memory("the safetensors header");
 	dfg_free(begin);
 	dfg_free(sorted);
 	return err;

@@ -27,7 +27,7 @@ static struct dfg_err *const_known(struct dfg_infer *node)
 	struct dfg_known_value *known = dfg_arena_zeros(node->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	struct dfg_tensor tensor;
 	if (!known)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a known constant");
 	DFG_TRY(dfg_literal_tensor(literal, &tensor));
 	known->rank = literal->shape.rank;
 	known->count = count;

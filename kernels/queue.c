@@ -48,7 +48,7 @@ static struct dfg_err *make(void *arg, const char *name, struct dfg_resource **o
 	struct dfg_queue *queue = dfg_zeros(1, sizeof *queue + components * (sizeof(struct dfg_shape) + 1) + length + 1);
 	if (!queue || pthread_mutex_init(&queue->lock, NULL)) {
 		dfg_free(queue);
-		return DFG_ERR(DFG_MEMORY, "no memory for a queue");
+		return dfg_no_memory("a queue");
 	}
 	queue->shape = (struct dfg_shape *)(queue + 1);
 	queue->dtype = (uint8_t *)(queue->shape + components);

@@ -62,7 +62,7 @@ struct dfg_err *dfg_known_new(
 		return NULL;
 	struct dfg_known_value *known = dfg_arena_zeros(node->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	if (!known)
-		return DFG_ERR(DFG_MEMORY, "no memory for known values of a shape");
+		return dfg_no_memory("known values of a shape");
 	known->rank = rank;
 	known->count = count;
 	for (int64_t k = 0; k < count; k++)

@@ -39,7 +39,7 @@ static struct dfg_err *new_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_object_new(sizeof *stack, dfg_stack_kind, ctx->call->node, &stack));
 	if (pthread_mutex_init(&stack->lock, NULL)) {
 		dfg_free(stack);
-		return DFG_ERR(DFG_MEMORY, "no memory for a stack");
+		return dfg_no_memory("a stack");
 	}
 	stack->object.resource.free = free_stack;
 	stack->object.level = 2;

@@ -41,7 +41,7 @@ static struct dfg_err *array_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_need_rank(node, 0, 0));
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the type of a tensor array");
 	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *node->call->attr[ELEMENT_SHAPE].shape};
 	node->out_holds[0] = holds;
 	return scalar_shape(node);

@@ -45,7 +45,7 @@ static struct dfg_err *forward_array(struct dfg_gradient *node, struct dfg_edge 
 			break;
 		joined = dfg_arena_print(graph->arena, "%.*s/%s", (int)outer->value.s.length, outer->value.s.s, joined);
 		if (!joined)
-			return DFG_ERR(DFG_MEMORY, "no memory for the name of a gradient array");
+			return dfg_no_memory("the name of a gradient array");
 		forward = made_by->in[HANDLE];
 	}
 	if (is_read_once(graph, forward)) {

@@ -53,7 +53,7 @@ struct dfg_err *dfg_array_new(const char *name, const struct dfg_array_kind *kin
 	DFG_TRY(dfg_object_new(sizeof *array, dfg_array_kind, name, &array));
 	if (pthread_mutex_init(&array->lock, NULL)) {
 		dfg_free(array);
-		return DFG_ERR(DFG_MEMORY, "no memory for a tensor array");
+		return dfg_no_memory("a tensor array");
 	}
 	array->object.resource.free = free_array;
 	array->object.level = 1;
@@ -188,7 +188,7 @@ static struct dfg_err *keep_term(struct dfg_array_element *item, const struct df
 		item->terms = dfg_zeros(1, sizeof *item->terms);
 	struct dfg_array_terms *terms = item->terms;
 	if (!terms || !dfg_reserve(&terms->at, &terms->allocated, terms->count + 1, sizeof *terms->at))
-		return DFG_ERR(DFG_MEMORY, "no memory for the terms of a sum");
+		return dfg_no_memory("the terms of a sum");
 	terms->at[terms->count++] = *value;
 	return NULL;
 }
@@ -397,10 +397,10 @@ struct dfg_err *dfg_array_gradient(struct dfg_tensor_array *array, struct dfg_st
 		return NULL;
 	}
 	if (!dfg_reserve(&array->gradient, &array->gradients_allocated, array->n_gradient + 1, sizeof *array->gradient))
-		return DFG_ERR(DFG_MEMORY, "no memory for a gradient array");
+		return dfg_no_memory("a gradient array");
 	char *name = name_gradient(array, source);
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a gradient array");
+		return dfg_no_memory("a gradient array");
 	struct dfg_err *err = new_gradient(array, name, before, out_gradient);
 	if (err) {
 		dfg_free(name);

@@ -298,7 +298,7 @@ struct dfg_err *dfg_tensor_list_infer(
 {
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the type of a list");
 	*holds = (struct dfg_handle_type){dtype, *element};
 	node->out[o] = DFG_SHAPE_SCALAR;
 	node->out_holds[o] = holds;

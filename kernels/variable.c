@@ -42,7 +42,7 @@ static struct dfg_err *set_holds(struct dfg_infer *node, const struct dfg_shape 
 {
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the type of a variable");
 	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *shape};
 	node->out_holds[0] = holds;
 	return NULL;

@@ -29,7 +29,7 @@ struct dfg_err *dfg_rows_new(const struct dfg_tensor *like, uint32_t source, int
 {
 	struct dfg_rows *rows = dfg_zeros(1, sizeof *rows);
 	if (!rows)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the rows of a batch");
 	*rows = (struct dfg_rows){.source = source, .first = first};
 	atomic_init(&rows->buffer.refs, 1);
 	rows->buffer.holds = DFG_U8;

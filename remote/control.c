@@ -241,7 +241,7 @@ uint32_t dfg_packet_get_count(struct dfg_packet *packet, size_t bytes_each)
 struct dfg_err *dfg_packet_check(const struct dfg_packet *packet)
 {
 	if (packet->short_of_memory)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a request");
 	return packet->malformed ? DFG_ERR(DFG_PROTOCOL, "a message is malformed") : NULL;
 }
 
@@ -276,7 +276,7 @@ struct dfg_err *dfg_inbox_init(struct dfg_inbox *inbox, struct dfg_event *event)
 {
 	*inbox = (struct dfg_inbox){.event = event};
 	inbox->last = &inbox->whole;
-	return pthread_mutex_init(&inbox->lock, NULL) ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;
+	return pthread_mutex_init(&inbox->lock, NULL) ? dfg_no_memory("a request") : NULL;
 }
 
 static void free_list(struct dfg_packet *packet)
@@ -345,7 +345,7 @@ static struct dfg_err *add_tensor(struct dfg_packet *packet, struct dfg_message 
 		!message->tensor.dtype)
 		return malformed(packet->peer);
 	if (!dfg_reserve(&packet->tensor, &packet->tensor_room, (size_t)number + 1, sizeof *packet->tensor))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a request");
 	if (packet->tensors <= (size_t)number)
 		packet->tensors = (size_t)number + 1;
 	if (packet->tensor[number].dtype)
@@ -360,7 +360,7 @@ static struct dfg_err *deliver(struct dfg_inbox *inbox, uint32_t peer, struct df
 {
 	struct dfg_packet **at = place_of(inbox, peer, message->key.step);
 	if (!*at && !(*at = dfg_zeros(1, sizeof **at)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a request");
 	struct dfg_packet *packet = *at;
 	packet->peer = peer;
 	packet->number = message->key.step;

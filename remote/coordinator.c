@@ -10,7 +10,7 @@ struct dfg_err *dfg_coordinator_new(
 {
 	struct dfg_coordinator *coordinator = dfg_zeros(1, sizeof *coordinator);
 	if (!coordinator)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the coordinator");
 	coordinator->backend = (struct dfg_session_backend){dfg_coordinator_plan, dfg_coordinator_run,
 		dfg_coordinator_stats, dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	coordinator->options = *options;
@@ -18,13 +18,12 @@ struct dfg_err *dfg_coordinator_new(
 	coordinator->state = dfg_zeros(workers, sizeof *coordinator->state);
 	coordinator->traffic = dfg_zeros(workers * workers, sizeof *coordinator->traffic);
 	coordinator->asked_link = dfg_zeros(workers, sizeof(struct dfg_link *));
-	struct dfg_err *err = coordinator->state && coordinator->traffic && coordinator->asked_link
-							  ? NULL
-							  : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err =
+		coordinator->state && coordinator->traffic && coordinator->asked_link ? NULL : dfg_no_memory("the coordinator");
 	if (!err)
 		err = dfg_inbox_init(&coordinator->inbox, &coordinator->event);
 	if (!err && (pthread_mutex_init(&coordinator->lock, NULL) || pthread_mutex_init(&coordinator->request_lock, NULL)))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the coordinator");
 	if (err) {
 		dfg_free(coordinator->state);
 		dfg_free(coordinator->traffic);
@@ -434,7 +433,7 @@ static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t w
 		.seconds = seconds};
 	setup.peer = dfg_zeros(setup.workers, sizeof *setup.peer);
 	if (!setup.peer)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the coordinator");
 	for (uint32_t i = 0; i < setup.workers; i++) {
 		setup.peer[i] = coordinator->options.peer[i];
 		setup.peer[i].transport = i == worker ? "" : transport(arg, worker, i);

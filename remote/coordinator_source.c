@@ -16,7 +16,7 @@ static struct dfg_err *check_alone(struct dfg_coordinator *coordinator, uint32_t
 	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++) {
 		const char *clone = dfg_clone_name(&scratch, w, name);
 		if (!clone)
-			err = DFG_ERR(DFG_MEMORY, "out of memory");
+			err = dfg_no_memory("the name of a clone");
 		else if (dfg_graph_find(&coordinator->parts->part[w], clone) != DFG_NONE)
 			err = DFG_ERR(DFG_DATA, "'%s' is a constant that %s has a copy of: feed it with a file of this machine",
 				name, coordinator->options.peer[w].name);

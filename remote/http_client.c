@@ -169,7 +169,7 @@ struct dfg_err *dfg_client_new(struct dfg_http_links *http, struct dfg_client **
 	struct dfg_client *client = dfg_zeros(1, sizeof *client);
 	if (!client || !(client->multi = dfg_curl_multi_init())) {
 		dfg_free(client);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an HTTP request");
 	}
 	client->http = http;
 	client->due_ns = UINT64_MAX;
@@ -324,7 +324,7 @@ static struct dfg_err *failed(const struct post *post, CURLcode code)
 									   code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR))
 		return DFG_ERR(DFG_UNAVAILABLE, "hung up without an answer: it has ended, or does not speak this protocol");
 	if (code == CURLE_OUT_OF_MEMORY)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an HTTP request");
 	if (post->no_socket)
 		return DFG_ERR(dfg_code_of_errno(post->no_socket, DFG_UNAVAILABLE), "no socket: %s", strerror(post->no_socket));
 	return DFG_ERR(DFG_UNAVAILABLE, "%s: %s", post->exchange->stands ? "connection lost" : "cannot be reached", words);
@@ -520,7 +520,7 @@ struct dfg_err *dfg_client_post(
 	struct post *post = dfg_zeros(1, sizeof *post);
 	if (!post || !(post->easy = dfg_curl_easy_init())) {
 		dfg_free(post);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an HTTP request");
 	}
 	post->client = client;
 	post->exchange = exchange;

@@ -230,7 +230,7 @@ static int close_stream(nghttp2_session *session, int32_t stream, uint32_t code,
 struct dfg_err *dfg_http_connection_callbacks(struct dfg_server *server)
 {
 	if (dfg_nghttp2_session_callbacks_new(&server->callbacks) || dfg_nghttp2_option_new(&server->option))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an HTTP connection");
 	nghttp2_session_callbacks *callbacks = server->callbacks;
 	dfg_nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
 	dfg_nghttp2_session_callbacks_set_on_header_callback(callbacks, take_header);
@@ -248,15 +248,15 @@ struct dfg_err *dfg_http_connection_new(struct dfg_server *server, int fd, struc
 		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1}, {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HEADER_BYTES}};
 	struct dfg_http_connection *connection = dfg_zeros(1, sizeof *connection);
 	if (!connection)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an HTTP connection");
 	uint64_t now = dfg_about_now_ns();
 	*connection = (struct dfg_http_connection){.server = server, .fd = fd, .since_ns = now};
 	dfg_http_connection_fill_purse(connection, now);
 	struct dfg_err *err = server->tls ? dfg_tls_session_new(server->tls, &connection->tls) : NULL;
 	if (!err && dfg_nghttp2_session_server_new2(&connection->session, server->callbacks, connection, server->option))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("an HTTP connection");
 	if (!err && dfg_nghttp2_submit_settings(connection->session, NGHTTP2_FLAG_NONE, settings, 2))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("an HTTP connection");
 	if (err) {
 		connection->fd = -1;
 		dfg_http_connection_free(connection);

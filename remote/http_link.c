@@ -254,7 +254,7 @@ static struct dfg_err *new_link(
 	bool one = peer == DFG_LAUNCHER || http->self == DFG_LAUNCHER;
 	struct dfg_http_links_link *link = dfg_zeros(1, sizeof *link);
 	if (!link)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an HTTP link");
 	*link = (struct dfg_http_links_link){.base = {.kind = &dfg_http_links_link_kind, .peer = peer}, .http = http};
 	link->carrier = &link->exchange[ours ? DFG_OURS : DFG_THEIRS];
 	link->source = one ? link->carrier : &link->exchange[DFG_THEIRS];

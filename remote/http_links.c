@@ -84,7 +84,7 @@ void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message
 	struct dfg_link_arrival *arrival = dfg_zeros(1, sizeof *arrival);
 	if (!arrival) {
 		dfg_tensor_release(&message->tensor);
-		dfg_exchange_breaks(link->carrier, DFG_ERR(DFG_MEMORY, "out of memory"));
+		dfg_exchange_breaks(link->carrier, dfg_no_memory("the HTTP links"));
 		return;
 	}
 	*arrival = (struct dfg_link_arrival){.link = link, .message = *message};
@@ -369,7 +369,7 @@ static struct dfg_err *open_hub(struct dfg_http_links *http, const struct dfg_ht
 {
 	DFG_TRY(open_wake(http));
 	if (!(http->buffer = dfg_mem->take(dfg_mem, DFG_HUB_BUFFER, DFG_ALIGN)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the HTTP links");
 	if (options->address)
 		DFG_TRY(dfg_server_new(http, options->address, options->tls, &http->server));
 	return start(http);
@@ -380,7 +380,7 @@ struct dfg_err *dfg_http_links_new(const struct dfg_http_links_options *options,
 	DFG_TRY(check_secret(options->secret));
 	struct dfg_http_links *http = dfg_zeros(1, sizeof *http);
 	if (!http)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the HTTP links");
 	init_locks(http);
 	http->self = options->self;
 	memcpy(http->secret, options->secret, DFG_SECRET_ROOM);

@@ -152,7 +152,7 @@ static struct dfg_err *measure_pair(struct dfg_http_links_report *report)
 {
 	struct side *side = dfg_zeros(2, sizeof *side);
 	if (!side)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the self-test");
 	side[1].echoes = true;
 	struct dfg_err *err = open_pair(side);
 	if (!err)

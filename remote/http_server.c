@@ -242,7 +242,7 @@ struct dfg_err *dfg_server_new(
 {
 	struct dfg_server *server = dfg_zeros(1, sizeof *server);
 	if (!server)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the HTTP server");
 	server->http = http;
 	server->fd = -1;
 	struct dfg_err *err = open_server(server, address, tls);

@@ -268,7 +268,7 @@ static struct dfg_err *allocate(struct dfg_launch *launch)
 	launch->peer = dfg_arena_zeros(&launch->arena, workers, sizeof *launch->peer);
 	launch->link = dfg_arena_zeros(&launch->arena, workers, sizeof(struct dfg_link *));
 	if (!launch->worker_process || !launch->peer || !launch->link)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the worker processes");
 	for (uint32_t i = 0; i < workers; i++) {
 		launch->worker_process[i].launch = launch;
 		launch->worker_process[i].number = i;
@@ -283,7 +283,7 @@ struct dfg_err *dfg_launch_new(const struct dfg_launch_options *options, struct 
 	struct dfg_launch *launch = dfg_zeros(1, sizeof *launch);
 	if (!launch || pthread_mutex_init(&launch->lock, NULL)) {
 		dfg_free(launch);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the worker processes");
 	}
 	launch->options = *options;
 	double timeout = options->timeout < 1e9 ? options->timeout : 1e9;

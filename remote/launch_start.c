@@ -60,7 +60,7 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 		peer->fingerprint = copy_text(launch, word(json, "fingerprint"));
 		peer->shm = copy_text(launch, word(json, "shm"));
 		if (!peer->address || !peer->fingerprint || !peer->shm)
-			err = DFG_ERR(DFG_MEMORY, "out of memory");
+			err = dfg_no_memory("the addresses of a worker");
 	}
 	dfg_arena_release(&arena);
 	return err;
@@ -158,7 +158,7 @@ static struct dfg_err *find_address(struct worker_process *worker_process)
 		return DFG_ERR(DFG_PROTOCOL, "did not give the address and the key on which it listens");
 	snprintf(address, sizeof address, strchr(at, ':') ? "[%s]%s" : "%s%s", at, port);
 	peer->address = copy_text(launch, address);
-	return peer->address ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return peer->address ? NULL : dfg_no_memory("the addresses of a worker");
 }
 
 static struct dfg_err *start_far(struct worker_process *worker_process)
@@ -243,7 +243,7 @@ static struct dfg_err *publish_local(struct dfg_launch *launch)
 			continue;
 		snprintf(address, sizeof address, "%s%s", here, port);
 		if (!(launch->peer[i].address = copy_text(launch, address)))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the addresses of a worker");
 	}
 	return NULL;
 }

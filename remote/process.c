@@ -40,7 +40,7 @@ struct dfg_err *dfg_process_spawn(const char *program, char *const *argument, co
 	sigemptyset(&none);
 	sigfillset(&all);
 	if (posix_spawn_file_actions_init(&actions))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a process");
 	int failed = posix_spawnattr_init(&attributes);
 	for (int i = 0; i < 3 && !failed; i++)
 		failed = posix_spawn_file_actions_adddup2(&actions, fd[i], i);

@@ -41,7 +41,7 @@ struct dfg_err *dfg_send_queue_init(struct dfg_send_queue *outlet)
 	*outlet = (struct dfg_send_queue){.credit = DFG_CREDIT};
 	outlet->small.end = &outlet->small.first;
 	outlet->large.end = &outlet->large.first;
-	return pthread_mutex_init(&outlet->lock, NULL) ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;
+	return pthread_mutex_init(&outlet->lock, NULL) ? dfg_no_memory("a message to send") : NULL;
 }
 
 void dfg_send_queue_release(struct dfg_send_queue *outlet)
@@ -102,7 +102,7 @@ struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet, const struct d
 	DFG_TRY(dfg_message_check(message));
 	struct dfg_send_queue_item *item = dfg_zeros(1, sizeof *item);
 	if (!item)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a message to send");
 	struct dfg_err *err = fill_item(item, message);
 	if (err) {
 		free_item(item);

@@ -94,7 +94,7 @@ struct dfg_err *dfg_shm_new(const struct dfg_shm_options *options, struct dfg_sh
 		return DFG_ERR(DFG_CONFIG, "the secret must have %zu characters", sizeof(*out_shm)->secret);
 	struct dfg_shm *shm = dfg_zeros(1, sizeof *shm);
 	if (!shm)
-		return DFG_ERR(DFG_MEMORY, "no memory for links");
+		return dfg_no_memory("links");
 	shm->options = *options;
 	shm->options.secret = NULL;
 	shm->options.lease_ms = options->lease_ms ? options->lease_ms : DFG_LEASE_MS;

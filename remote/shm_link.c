@@ -148,7 +148,7 @@ struct dfg_err *shm_link_new(struct dfg_shm *shm, const struct dfg_shm_options *
 	if (!link) {
 		munmap(segment, sizeof *segment);
 		close(fd);
-		return DFG_ERR(DFG_MEMORY, "no memory for a link");
+		return dfg_no_memory("a link");
 	}
 	int here = !connected, there = connected;
 	*link = (struct shm_link){.link = {.kind = &shm_kind, .peer = peer},

@@ -140,7 +140,7 @@ static struct dfg_err *welcome(struct dfg_shm *shm, int fd, const struct hello *
 	int memory;
 	struct arrival *arrival = dfg_zeros(1, sizeof *arrival);
 	if (!arrival)
-		return DFG_ERR(DFG_MEMORY, "no memory for a link");
+		return dfg_no_memory("a link");
 	*arrival = (struct arrival){.peer = hello->self, .fd = fd};
 	struct dfg_err *err = shm_segment_new(&memory, &arrival->segment);
 	if (err) {

@@ -272,7 +272,7 @@ static struct dfg_err *copy_message(const struct outgoing *from, struct outgoing
 static struct dfg_err *enqueue(struct shm_link *link, struct outgoing *from)
 {
 	struct outgoing *out = dfg_zeros(1, sizeof *out);
-	struct dfg_err *err = out ? copy_message(from, out) : DFG_ERR(DFG_MEMORY, "no memory for a message");
+	struct dfg_err *err = out ? copy_message(from, out) : dfg_no_memory("a message");
 	if (err) {
 		dfg_free(out);
 		return err;

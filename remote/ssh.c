@@ -117,7 +117,7 @@ static struct dfg_err *new_process(
 {
 	struct dfg_ssh_process *process = dfg_zeros(1, sizeof *process);
 	if (!process)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an ssh process");
 	*out_process = process;
 	process->host = host;
 	process->options = *options;

@@ -147,7 +147,7 @@ static struct dfg_err *resolve(const char *host, uint16_t port, double seconds, 
 {
 	struct question *q = new_question(host, port);
 	if (!q)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the search for an address");
 	ask_system(q, AI_NUMERICHOST);
 	struct dfg_err *err = NULL;
 	if (q->status) {

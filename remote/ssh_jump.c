@@ -92,7 +92,7 @@ static struct dfg_err *open_channel(struct dfg_ssh_jump *jump, const char *host,
 	int status;
 	struct dfg_ssh *ssh = &jump->ssh;
 	if (!(jump->channel = dfg_ssh_channel_new(ssh->session)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an ssh connection");
 	const char *what = dfg_arena_print(&ssh->arena, "open a connection to %s port %u", host, port);
 	dfg_ssh_begin(ssh);
 	while ((status = dfg_ssh_channel_open_forward(jump->channel, host, port, "127.0.0.1", 0)) == SSH_AGAIN)
@@ -133,7 +133,7 @@ struct dfg_err *dfg_ssh_jump_open(
 	struct dfg_ssh_jump *jump = dfg_zeros(1, sizeof *jump);
 	if (!jump) {
 		dfg_ssh_shut(ssh);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an ssh connection");
 	}
 	jump->ssh = *ssh;
 	struct dfg_err *err = open_channel(jump, host, port);

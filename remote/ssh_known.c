@@ -68,7 +68,7 @@ static struct dfg_err *see_file(struct search *search, const char *path, struct 
 		s += length + 1;
 	}
 	dfg_blob_close(&blob);
-	return line ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return line ? NULL : dfg_no_memory("the known hosts");
 }
 
 static struct dfg_err *see_all(struct search *search, struct dfg_ssh *ssh)
@@ -115,7 +115,7 @@ struct dfg_err *dfg_ssh_known_kinds(struct dfg_ssh *ssh, const char **out_kinds)
 	struct search search = {.name = known_name(ssh), .take_line = note_kind};
 	struct dfg_text list = {0};
 	if (!search.name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the known hosts");
 	DFG_TRY(see_all(&search, ssh));
 	for (size_t i = 0; i < search.n_kinds; i++)
 		add_kind(&list, search.kinds[i]);
@@ -123,7 +123,7 @@ struct dfg_err *dfg_ssh_known_kinds(struct dfg_ssh *ssh, const char **out_kinds)
 		add_kind(&list, usual[i]);
 	struct dfg_err *err = dfg_text_check(&list);
 	if (!err && !(*out_kinds = dfg_arena_copy(&ssh->arena, list.s, list.length)))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the known hosts");
 	dfg_text_release(&list);
 	return err;
 }
@@ -240,7 +240,7 @@ struct dfg_err *dfg_ssh_known_check(struct dfg_ssh *ssh)
 {
 	struct search search = {.name = known_name(ssh), .take_line = compare};
 	if (!search.name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the known hosts");
 	if (dfg_ssh_get_server_publickey(ssh->session, &search.key))
 		return DFG_ERR(DFG_UNAVAILABLE, "the host did not give its host key");
 	struct dfg_err *err = judge(ssh, &search);

@@ -107,7 +107,7 @@ static struct dfg_err *request(struct dfg_ssh_process *process, const char *comm
 {
 	struct dfg_ssh *ssh = &process->ssh;
 	if (!(process->channel = dfg_ssh_channel_new(ssh->session)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an ssh connection");
 	process->callbacks = (struct ssh_channel_callbacks_struct){
 		.userdata = process, .channel_exit_status_function = see_status, .channel_exit_signal_function = see_signal};
 	ssh_callbacks_init(&process->callbacks);

@@ -67,7 +67,7 @@ static struct dfg_err *make_session(struct dfg_ssh *ssh)
 	if (ssh->lent < 0)
 		return DFG_ERR(DFG_MEMORY, "cannot create a descriptor: %s", strerror(errno));
 	if (!(ssh->session = dfg_ssh_new()))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an ssh connection");
 	return set_options(ssh, kinds);
 }
 

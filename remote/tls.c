@@ -80,7 +80,7 @@ struct dfg_err *dfg_tls_new(struct dfg_tls **out_tls)
 	DFG_TRY(dfg_library_open(&dfg_ssl));
 	struct dfg_tls *tls = dfg_zeros(1, sizeof *tls);
 	if (!tls)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("TLS");
 	EVP_PKEY *key = dfg_EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
 	tls->context = dfg_SSL_CTX_new(dfg_TLS_server_method());
 	bool good = key && tls->context && fill_context(tls, key);
@@ -110,7 +110,7 @@ struct dfg_err *dfg_tls_session_new(struct dfg_tls *tls, struct dfg_tls_session 
 {
 	struct dfg_tls_session *session = dfg_zeros(1, sizeof *session);
 	if (!session)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("TLS");
 	session->ssl = dfg_SSL_new(tls->context);
 	session->in = dfg_BIO_new(dfg_BIO_s_mem());
 	session->out = dfg_BIO_new(dfg_BIO_s_mem());
@@ -119,7 +119,7 @@ struct dfg_err *dfg_tls_session_new(struct dfg_tls *tls, struct dfg_tls_session 
 		dfg_BIO_free(session->out);
 		session->in = session->out = NULL;
 		dfg_tls_session_free(session);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("TLS");
 	}
 	/* An empty memory BIO is not the end of file: more bytes will come. */
 	dfg_BIO_ctrl(session->in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);

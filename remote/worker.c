@@ -6,11 +6,11 @@ struct dfg_err *dfg_worker_new(const struct dfg_worker_options *options, struct 
 {
 	struct dfg_worker *worker = dfg_zeros(1, sizeof *worker);
 	if (!worker)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the worker");
 	worker->options = *options;
 	struct dfg_err *err = dfg_inbox_init(&worker->inbox, &worker->event);
 	if (!err && (pthread_mutex_init(&worker->lock, NULL) || pthread_mutex_init(&worker->trace_lock, NULL)))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the worker");
 	if (err)
 		dfg_free(worker);
 	else
@@ -94,7 +94,7 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 	worker->link = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->link);
 	worker->before = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->before);
 	if (!worker->device || !worker->name || !worker->link || !worker->before)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the worker");
 	for (uint32_t i = 0; i < workers; i++) {
 		worker->device[i] = worker->setup.peer[i].device;
 		worker->name[i] = worker->setup.peer[i].name;

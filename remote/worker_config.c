@@ -65,7 +65,7 @@ struct dfg_err *dfg_worker_config_get(
 	out_setup->workers = dfg_packet_get_count(packet, 6 * sizeof(uint64_t));
 	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);
 	if (!out_setup->peer)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the other workers");
 	for (uint32_t i = 0; i < out_setup->workers; i++) {
 		struct dfg_peer *peer = &out_setup->peer[i];
 		peer->name = dfg_packet_get_text(packet);

@@ -77,7 +77,7 @@ static struct dfg_err *get_edges(
 	uint32_t count = *out_count = dfg_packet_get_count(request, 2 * sizeof(uint64_t));
 	struct dfg_edge *edge = dfg_arena_zeros(&worker->part_arena, count, sizeof *edge);
 	if (!edge)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan of the step");
 	for (uint32_t i = 0; i < count; i++) {
 		edge[i] = (struct dfg_edge){dfg_packet_get_u32(request), (int32_t)dfg_packet_get(request)};
 		bool there = edge[i].node < worker->part.count && edge[i].port >= 0 &&
@@ -107,7 +107,7 @@ static struct dfg_err *get_targets(struct dfg_worker *worker, struct dfg_packet 
 	step->n_target = dfg_packet_get_count(request, sizeof(uint64_t));
 	uint32_t *target = dfg_arena_zeros(&worker->part_arena, step->n_target, sizeof *target);
 	if (!target)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan of the step");
 	for (uint32_t i = 0; i < step->n_target; i++)
 		if ((target[i] = dfg_packet_get_u32(request)) >= worker->part.count)
 			return DFG_ERR(DFG_PROTOCOL, "a step names a node that the part lacks");
@@ -128,7 +128,7 @@ struct dfg_err *dfg_worker_plan(struct dfg_worker *worker, struct dfg_packet *re
 	DFG_TRY(check_fetches(worker, &step));
 	DFG_TRY(dfg_session_plan(worker->session, &step, &plan));
 	if (!dfg_reserve(&worker->plan, &worker->plan_room, worker->plans + 1, sizeof *worker->plan))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan of the step");
 	dfg_packet_put(answer, worker->plans);
 	worker->plan[worker->plans++] = (struct planned){plan, step.n_feed, step.n_fetch};
 	return NULL;
@@ -231,7 +231,7 @@ static struct dfg_err *run(struct dfg_worker *worker, uint64_t step, const struc
 {
 	struct dfg_tensor *fetch = dfg_zeros(planned->n_fetch, sizeof *fetch);
 	if (!fetch)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the results of the step");
 	for (uint32_t i = 0; i < worker->setup.workers; i++)
 		dfg_rendezvous_sent(worker->rendezvous, i, &worker->before[i]);
 	struct dfg_err *err = begin_step(worker, step);
@@ -263,7 +263,7 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 	const struct planned *planned = &worker->plan[number];
 	struct dfg_tensor *feed = dfg_zeros(planned->n_feed, sizeof *feed);
 	if (!feed)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the feeds of the step");
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < planned->n_feed && !err; i++)
 		err = dfg_rows_get(request, worker->source, worker->sources, &feed[i]);

@@ -18,7 +18,7 @@ struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *
 		return DFG_ERR(DFG_PROTOCOL, "a request for data has an invalid dtype");
 	input.dtype = (enum dfg_dtype)dtype;
 	if (!dfg_reserve(&worker->source, &worker->source_room, worker->sources + 1, sizeof *worker->source))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the data of an input");
 	DFG_TRY(dfg_array_read_for(spec, &input, true, &source.all, NULL));
 	dfg_packet_put(answer, worker->sources);
 	dfg_packet_put(answer, source.all.dtype);

@@ -60,7 +60,7 @@ static struct dfg_err *check_ours(void *arg, const char *name)
 	struct stat stat_;
 	char *path = join(folder->path, name);
 	if (!path)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the paths of a folder");
 	bool fine = folder->ours(name) && !lstat(path, &stat_) && !S_ISDIR(stat_.st_mode);
 	dfg_free(path);
 	return fine ? NULL
@@ -76,7 +76,7 @@ static struct dfg_err *take_path(const char *path, struct dfg_folder *folder)
 	while (length > 1 && path[length - 1] == '/')
 		length--;
 	if (!(folder->path = dfg_zeros(length + 1, 1)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the paths of a folder");
 	memcpy(folder->path, path, length);
 	const char *slash = strrchr(folder->path, '/'), *last = slash ? slash + 1 : folder->path;
 	if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
@@ -91,7 +91,7 @@ static struct dfg_err *take_path(const char *path, struct dfg_folder *folder)
 	folder->exists = true;
 	dfg_free(folder->path);
 	if (!(folder->path = dfg_zeros(strlen(resolved) + 1, 1)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the paths of a folder");
 	memcpy(folder->path, resolved, strlen(resolved));
 	return dfg_folder_each(folder->path, check_ours, folder);
 }
@@ -104,7 +104,7 @@ static struct dfg_err *create_beside(struct dfg_folder *folder)
 	const char *slash = strrchr(folder->path, '/');
 	int parent = slash ? (int)(slash - folder->path) + 1 : 0;
 	if (!(folder->temporary = dfg_zeros(room, 1)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the paths of a folder");
 	int failed = -1;
 	for (int tries = 0; tries < 100; tries++) {
 		snprintf(folder->temporary, room, "%.*s.%s.%ld-%u.tmp", parent, folder->path, folder->path + parent,
@@ -142,9 +142,9 @@ struct dfg_err *dfg_folder_open(
 struct dfg_err *dfg_folder_file(struct dfg_folder *folder, const char *name, const char **out_path)
 {
 	if (!dfg_reserve(&folder->file, &folder->room, folder->files + 1, sizeof *folder->file))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the paths of a folder");
 	if (!(folder->file[folder->files] = join(folder->temporary, name)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the paths of a folder");
 	*out_path = folder->file[folder->files++];
 	return NULL;
 }
@@ -162,7 +162,7 @@ static struct dfg_err *compare(const struct dfg_folder *folder, const char *file
 	struct stat stat_;
 	char *old = join(folder->path, strrchr(file, '/') + 1);
 	if (!old)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the paths of a folder");
 	*out_same = dfg_fs_same_bytes(file, old);
 	if (*out_same && !stat(old, &stat_)) {
 		const struct timespec times[2] = {stat_.st_atim, stat_.st_mtim};
@@ -195,7 +195,7 @@ static struct dfg_err *swap_by_steps(const struct dfg_folder *folder)
 	size_t room = strlen(folder->temporary) + 5;
 	char *aside = dfg_zeros(room, 1);
 	if (!aside)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the paths of a folder");
 	snprintf(aside, room, "%s.old", folder->temporary);
 	if (dfg_fs->rename(folder->path, aside)) {
 		err = cannot_replace(folder);

@@ -30,7 +30,7 @@ static struct dfg_err *grow(struct dfg_arena *arena, struct dfg_index *index)
 	uint32_t first = 0;
 	larger.slot = dfg_arena_zeros(arena, larger.slots, sizeof *larger.slot);
 	if (!larger.slot)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an index of names");
 	while (index->slots && index->slot[first].item)
 		first++;
 	for (uint32_t i = 0; i < index->slots; i++)

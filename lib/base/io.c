@@ -265,7 +265,7 @@ static struct dfg_err *create_beside(const char *path, struct dfg_out *out)
 	bool replaces = !stat(path, &old);
 	size_t room = strlen(path) + 48;
 	if (!(out->temporary = dfg_zeros(room, 1)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an output file");
 	size_t parent = parent_length(path);
 	for (int tries = 0; tries < 100; tries++) {
 		snprintf(out->temporary, room, "%.*s.%.*s.%ld-%u.tmp", (int)parent, path, NAME_SHOWN, path + parent,
@@ -312,7 +312,7 @@ static struct dfg_err *follow(const char *path, char **out_path)
 		dfg_free(at);
 		at = next;
 	}
-	return DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_no_memory("a path");
 }
 
 struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *out)
@@ -322,7 +322,7 @@ struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *
 	out->buffer = dfg_zeros(BUFFER, 1);
 	if (!out->buffer) {
 		dfg_out_release(out);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an output file");
 	}
 	struct dfg_err *err = NULL;
 	struct stat stat_;
@@ -426,7 +426,7 @@ static struct dfg_err *wait_for_the_others(struct dfg_out *out)
 	struct waiting *file = dfg_zeros(1, sizeof *file), *volatile *last = &waiting;
 	struct stat old;
 	if (!file)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an output file");
 	*file = (struct waiting){out->path, out->temporary, lstat(out->path, &old) != 0, NULL};
 	while (*last)
 		last = (struct waiting *volatile *)&(*last)->next;

@@ -180,10 +180,10 @@ struct dfg_err *dfg_pool_new(int threads, struct dfg_pool **out_pool)
 {
 	struct dfg_pool *pool = dfg_zeros(1, sizeof *pool);
 	if (!pool)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the thread pool");
 	if (pthread_mutex_init(&pool->lock, NULL)) {
 		dfg_free(pool);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the thread pool");
 	}
 	threads = threads > 0 ? threads : dfg_threads_allowed();
 	pool->threads = threads < THREADS_MOST ? threads : THREADS_MOST;

@@ -136,7 +136,7 @@ void dfg_text_printable(struct dfg_text *text, const void *bytes, size_t count, 
 
 struct dfg_err *dfg_text_check(const struct dfg_text *text)
 {
-	return text->short_of_memory ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;
+	return text->short_of_memory ? dfg_no_memory("a text") : NULL;
 }
 
 void dfg_text_release(struct dfg_text *text)

@@ -114,7 +114,7 @@ static struct dfg_err *find_or_make(
 		}
 	struct dfg_plan *plan = dfg_zeros(1, sizeof *plan);
 	if (!plan)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan of the step");
 	struct dfg_err *err = make_plan(session, step, plan);
 	if (err) {
 		dfg_free(plan);

@@ -23,7 +23,7 @@ static struct dfg_err *infer_one(struct dfg_builder *builder, uint32_t n, const 
 	const struct dfg_node *node = &builder->graph->node[n];
 	const struct dfg_inferred *few[FEW] = {0}, **in = few;
 	if (node->n_in > FEW && !(in = dfg_zeros(node->n_in, sizeof(void *))))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	for (uint32_t i = 0; i < node->n_in; i++)
 		in[i] = fact_of(facts, node->in[i]);
 	struct dfg_err *err = dfg_facts_infer(facts, call, in, facts->fact + facts->first[n]);
@@ -70,7 +70,7 @@ struct dfg_err *dfg_builder_init(struct dfg_builder *builder, struct dfg_graph *
 	*builder = (struct dfg_builder){.graph = graph, .facts = {.arena = graph->arena}};
 	struct dfg_err *err = NULL;
 	if (!dfg_reserve(&builder->facts.first, &builder->facts.nodes_room, 2, sizeof *builder->facts.first))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("a new node");
 	if (!err && graph->count)
 		err = infer_all(builder, &scratch);
 	dfg_arena_release(&scratch);
@@ -135,7 +135,7 @@ static struct dfg_err *list_types(struct draft *draft, uint32_t first, uint32_t 
 	struct dfg_list *list = dfg_arena_zeros(arena, 1, sizeof *list);
 	union dfg_value *item = dfg_arena_zeros(arena, n, sizeof *item);
 	if (!list || !item)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct dfg_inferred *fact = fact_of(&draft->builder->facts, draft->want->in[first + i]);
 		item[i].dtype = fact ? fact->dtype : DFG_NO_DTYPE;
@@ -240,7 +240,7 @@ static struct dfg_err *copy_list(struct dfg_arena *arena, union dfg_value *value
 	struct dfg_list *list = dfg_arena_zeros(arena, 1, sizeof *list);
 	union dfg_value *item = dfg_arena_zeros(arena, value->list->count, sizeof *item);
 	if (!list || !item)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	*list = (struct dfg_list){value->list->kind, value->list->count, item};
 	for (uint32_t i = 0; i < list->count; i++) {
 		item[i] = value->list->item[i];
@@ -262,7 +262,7 @@ static struct dfg_err *copy_value(struct dfg_arena *arena, enum dfg_attr_kind ki
 		copy = value->shape = (void *)dfg_arena_copy(arena, value->shape, sizeof *value->shape);
 	else if (kind == DFG_ATTR_TENSOR)
 		copy = value->tensor = (void *)dfg_arena_copy(arena, value->tensor, sizeof *value->tensor);
-	return copy ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return copy ? NULL : dfg_no_memory("a new node");
 }
 
 /* Strings of the declaration are static; others are copied. */
@@ -290,7 +290,7 @@ static struct dfg_err *insert_attr(struct draft *draft, struct dfg_node *node, c
 	node->n_attr++;
 	struct dfg_arena *arena = draft->builder->graph->arena;
 	if (!(node->attr[i].name = keep_name(draft, attr->name)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	return copy_value(arena, attr->kind, &node->attr[i].value);
 }
 
@@ -301,7 +301,7 @@ static struct dfg_err *set_attrs(struct draft *draft, struct dfg_node *node)
 	node->attr =
 		dfg_arena_zeros(draft->builder->graph->arena, want->n_attr + (uint32_t)signature->n_param, sizeof *node->attr);
 	if (!node->attr)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	for (int i = 0; i < signature->n_param; i++)
 		if (draft->param[i].kind)
 			DFG_TRY(insert_attr(draft, node, &draft->param[i]));
@@ -322,7 +322,7 @@ static struct dfg_err *set_inputs(struct draft *draft, struct dfg_node *node)
 	uint32_t count = want->n_in + want->n_control;
 	node->in = dfg_arena_zeros(builder->graph->arena, count + builder->n_control, sizeof *node->in);
 	if (!node->in)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	if (count)
 		memcpy(node->in, want->in, count * sizeof *node->in);
 	node->n_in = want->n_in;
@@ -341,7 +341,7 @@ static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted
 {
 	const char *name = dfg_arena_copy(builder->graph->arena, wanted, strlen(wanted));
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	return dfg_names_unused(&builder->names, builder->graph, name, out_name);
 }
 
@@ -380,7 +380,7 @@ struct dfg_err *dfg_build(struct dfg_builder *builder, const struct dfg_new_node
 	else
 		DFG_TRY(free_name(builder, want->name, &node.name));
 	if (!node.name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	return make(&draft, &node, out_number);
 }
 
@@ -390,7 +390,7 @@ struct dfg_err *dfg_build_input(struct dfg_builder *builder, uint32_t number, st
 	uint32_t count = node->n_in + node->n_control;
 	struct dfg_edge *in = dfg_arena_zeros(builder->graph->arena, count + 1, sizeof *in);
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a new node");
 	memcpy(in, node->in, node->n_in * sizeof *in);
 	in[node->n_in] = edge;
 	memcpy(in + node->n_in + 1, node->in + node->n_in, node->n_control * sizeof *in);
@@ -406,11 +406,11 @@ struct dfg_err *dfg_build_const(
 	int64_t count = dfg_shape_count(&value->shape);
 	void *data = dfg_arena_copy(arena, value->data, dfg_tensor_bytes(value));
 	if (!data)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a constant");
 	for (int64_t i = 0; value->dtype == DFG_STRING && i < count; i++) {
 		struct dfg_string *element = (struct dfg_string *)data + i;
 		if (!(element->s = dfg_arena_copy(arena, element->s, element->length)))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("a constant");
 	}
 	struct dfg_literal literal = {value->dtype, value->shape, value->dtype != DFG_STRING, count, data};
 	const struct dfg_attr attr[] = {

@@ -29,7 +29,7 @@ static struct dfg_err *grow(struct dfg_edge_map *map)
 {
 	struct dfg_edge_map larger = {.slots = map->slots ? 2 * map->slots : 64};
 	if (!(larger.entry = dfg_zeros(larger.slots, sizeof *larger.entry)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a map of edges");
 	for (size_t i = 0; i < map->slots; i++)
 		if (map->entry[i].used)
 			*find(&larger, &map->entry[i].key) = map->entry[i];

@@ -105,7 +105,7 @@ struct dfg_err *dfg_eval(const struct dfg_resolved_node *call, const struct dfg_
 	DFG_TRY(dfg_kernel_find(call, &run));
 	struct dfg_tensor **out = dfg_zeros(call->n_out, sizeof *out);
 	if (!out)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the outputs of a kernel");
 	for (int i = 0; i < call->n_out; i++)
 		out[i] = &out_tensors[i];
 	struct dfg_kernel ctx = {call, (struct dfg_tensor *const *)in, out, &host, &eval};

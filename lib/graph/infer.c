@@ -48,7 +48,7 @@ struct dfg_err *dfg_known_of(
 		return NULL;
 	struct dfg_known_value *known = dfg_arena_zeros(arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	if (!known)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the shapes of a node");
 	known->rank = tensor->shape.rank;
 	known->count = count;
 	for (int64_t i = 0; i < count; i++)
@@ -173,7 +173,7 @@ static struct dfg_err *allocate(struct dfg_infer *node, struct room *room, void 
 	}
 	char *more = dfg_zeros(1, (3 * n_in + 2 * n_out) * sizeof(void *) + n_out * sizeof(struct dfg_shape));
 	if (!more)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the shapes of a node");
 	const void **pointer = (const void **)more;
 	node->in = (const struct dfg_shape *const *)pointer;
 	node->known = (const struct dfg_known_value *const *)(pointer + n_in);

@@ -107,12 +107,12 @@ static struct dfg_err *intern(struct dfg_liveness *l, const uint32_t *item, uint
 	if (count > CONDITIONS_MOST)
 		return DFG_ERR(DFG_DATA, "branches are nested more than %d deep", CONDITIONS_MOST);
 	if (2 * (l->n_set + 1) > l->slots && !grow(l))
-		return DFG_ERR(DFG_MEMORY, "no memory for branches");
+		return dfg_no_memory("branches");
 	uint32_t *slot = find_slot(l, item, count);
 	if (!*slot) {
 		if (!dfg_reserve(&l->item, &l->item_room, l->n_item + count + 1, sizeof *l->item) ||
 			!dfg_reserve(&l->set, &l->set_room, l->n_set + 1, sizeof *l->set))
-			return DFG_ERR(DFG_MEMORY, "no memory for branches");
+			return dfg_no_memory("branches");
 		if (count)
 			memcpy(l->item + l->n_item, item, count * sizeof *item);
 		l->set[l->n_set] = (struct dfg_live_set){(uint32_t)l->n_item, count, false};
@@ -273,7 +273,7 @@ struct dfg_err *dfg_live_condition(
 	DFG_TRY(rank_of(l, predicate, &rank));
 	first = (uint32_t)l->n_condition;
 	if (!dfg_reserve(&l->condition, &l->condition_room, first + (size_t)sides, sizeof *l->condition))
-		return DFG_ERR(DFG_MEMORY, "no memory for branches");
+		return dfg_no_memory("branches");
 	uint32_t *head = &l->predicate[position(l, predicate)];
 	for (int s = 0; s < sides; s++)
 		l->condition[first + (size_t)s] = (struct dfg_condition){predicate, s, sides, rank, *head, 0};
@@ -374,7 +374,7 @@ struct dfg_err *dfg_live_merge(
 	if (!count)
 		return NULL;
 	if (count > FEW && !(list = dfg_zeros(count, sizeof *list)))
-		return DFG_ERR(DFG_MEMORY, "no memory for branches");
+		return dfg_no_memory("branches");
 	memcpy(list, set, count * sizeof *list);
 	struct dfg_err *err = merge(l, list, count, out_set, out_whole);
 	if (list != few)
@@ -401,7 +401,7 @@ static struct dfg_err *merge_set(
 {
 	bool whole = true;
 	uint32_t *set = dfg_zeros((size_t)node->n_in + 1, sizeof *set), count = 0;
-	struct dfg_err *err = set ? NULL : DFG_ERR(DFG_MEMORY, "no memory for branches");
+	struct dfg_err *err = set ? NULL : dfg_no_memory("branches");
 	for (uint32_t e = 0; e < node->n_in && !err; e++) {
 		err = dfg_live_of(l, node->in[e], &set[count]);
 		count += !err && !dfg_live_never(l, set[count]);
@@ -422,7 +422,7 @@ static struct dfg_err *switch_set(struct dfg_liveness *l, const struct dfg_node 
 		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): a Switch requires a predicate", node->name, node->op_name);
 	DFG_TRY(dfg_live_condition(l, node->in[1], 0, (int)sides, &l->side[at]));
 	if (!dfg_reserve(&l->output_set, &l->output_set_room, l->n_output_set + (size_t)sides, sizeof *l->output_set))
-		return DFG_ERR(DFG_MEMORY, "no memory for branches");
+		return dfg_no_memory("branches");
 	l->output[at] = (uint32_t)l->n_output_set;
 	l->n_output_set += (size_t)sides;
 	for (uint32_t s = 0; s < (uint32_t)sides; s++)

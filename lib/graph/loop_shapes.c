@@ -32,7 +32,7 @@ static struct dfg_err *learn(struct turning *t, const struct dfg_inferred **fact
 		return NULL;
 	struct dfg_inferred *known = dfg_arena_zeros(t->builder->facts.arena, 1, sizeof *known);
 	if (!known)
-		return DFG_ERR(DFG_MEMORY, "no memory for shapes");
+		return dfg_no_memory("shapes");
 	*known = **fact;
 	known->shape = *shape;
 	*fact = known;
@@ -60,7 +60,7 @@ static struct dfg_err *infer(struct turning *t, uint32_t n)
 	if (!outputs || !node->op || is_unfinished(node))
 		return NULL;
 	if (node->n_in > FEW && !(in = dfg_arena_zeros(t->scratch, node->n_in, sizeof(void *))))
-		return DFG_ERR(DFG_MEMORY, "no memory for shapes");
+		return dfg_no_memory("shapes");
 	for (uint32_t i = 0; i < node->n_in; i++)
 		in[i] = *fact_at(t, node->in[i].node, node->in[i].port);
 	DFG_TRY(dfg_facts_resolve(facts, t->builder->graph, n, t->scratch, &call));

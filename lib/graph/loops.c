@@ -50,7 +50,7 @@ static struct dfg_err *enter(struct finder *f, uint32_t n, uint32_t outer, uint3
 	if (!name || name->kind != DFG_ATTR_STRING)
 		return NULL;
 	if (!dfg_map_put(&f->names, name->value.s.s, name->value.s.length, &number, &is_new))
-		return DFG_ERR(DFG_MEMORY, "no memory for loops");
+		return dfg_no_memory("loops");
 	*out_loop = number + 1;
 	if (!is_new)
 		return NULL;
@@ -176,7 +176,7 @@ static struct dfg_err *list_variables(struct finder *f)
 		loop->variable = dfg_arena_zeros(f->arena, (size_t)loop->n_variable + 1, sizeof *loop->variable);
 		loop->invariant = dfg_arena_zeros(f->arena, (size_t)loop->n_invariant + 1, sizeof *loop->invariant);
 		if (!loop->variable || !loop->invariant)
-			return DFG_ERR(DFG_MEMORY, "no memory for loops");
+			return dfg_no_memory("loops");
 		loop->n_variable = loop->n_invariant = 0;
 	}
 	for (uint32_t n = 0; n < graph->count; n++)

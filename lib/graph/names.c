@@ -11,10 +11,10 @@ struct dfg_err *dfg_names_unused(
 		return NULL;
 	if (!dfg_map_put(&names->bases, wanted, strlen(wanted), &base, NULL) ||
 		!dfg_reserve(&names->last, &names->room, (size_t)base + 1, sizeof *names->last))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the name of a new node");
 	do {
 		if (!(*out_name = dfg_arena_number(graph->arena, wanted, '_', ++names->last[base])))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the name of a new node");
 	} while (dfg_graph_find(graph, *out_name) != DFG_NONE);
 	return NULL;
 }

@@ -165,7 +165,7 @@ static struct dfg_err *lay_out(const struct dfg_port *port, int n_port, const un
 	size_t head = ((size_t)n_port + 1) * sizeof(uint16_t);
 	uint16_t *first = dfg_arena_zeros(arena, head + count, 1);
 	if (!first)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the facts of nodes");
 	uint8_t *dtype = (uint8_t *)first + head, refs = 0;
 	uint32_t at = 0;
 	for (int p = 0; p < n_port; p++) {
@@ -222,7 +222,7 @@ static struct dfg_err *fill(
 	union dfg_value *value =
 		dfg_arena_zeros(arena, (size_t)signature->n_attr + (size_t)signature->n_param, sizeof *value);
 	if (!value)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the facts of nodes");
 	union dfg_value *param = value + signature->n_attr;
 	call->signature = signature;
 	call->attr = value;

@@ -259,7 +259,7 @@ static struct dfg_err *read_list(struct reader *r, enum dfg_attr_kind kind, unio
 	}
 	struct dfg_list *list = dfg_zeros(1, sizeof *list + count * sizeof *item);
 	if (!list)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the declaration of an op");
 	list->kind = kind;
 	list->count = count;
 	list->item = memcpy(list + 1, item, count * sizeof *item);
@@ -324,7 +324,7 @@ static struct dfg_err *parse(const struct dfg_op *op)
 	if (atomic_load(&parsed[slot].op))
 		return NULL;
 	struct dfg_signature *signature = dfg_zeros(1, sizeof *signature);
-	struct dfg_err *err = signature ? read_op(op, signature) : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = signature ? read_op(op, signature) : dfg_no_memory("the declaration of an op");
 	if (err) {
 		dfg_free(signature);
 		return dfg_err_note(err, "op %s", op->name);

@@ -30,7 +30,7 @@ static struct dfg_err *no_formal(
 		if (i <= SHOWN)
 			all = dfg_arena_print(eval->arena, "%s%s%s", all, i ? ", " : "", i < SHOWN ? formal : "...");
 		if (!all)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the arguments of a call");
 	}
 	const char *best = begins ? begins : nearest.best;
 	if (!formals->n)
@@ -135,7 +135,7 @@ static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_call
 {
 	const struct dfg_argument **given = dfg_arena_zeros(eval->arena, formals->n, sizeof(struct dfg_argument *));
 	if (!given)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arguments of a call");
 	DFG_TRY(arrange(eval, callable->name, formals, site, given));
 	for (uint32_t i = 0; i < formals->n; i++) {
 		struct dfg_err *err = bind_formal(eval, callable, formals->kid[i], given[i], bindings);
@@ -219,7 +219,7 @@ static struct dfg_err *make_instance(struct dfg_eval *eval, const struct dfg_cal
 	struct dfg_instance *instance = dfg_arena_zeros(eval->arena, 1, sizeof *instance);
 	const char *path;
 	if (!instance)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arguments of a call");
 	instance->callable = callable;
 	instance->made = eval->builder->graph->count;
 	DFG_TRY(dfg_name_scope_new(eval, callable->bindings, &instance->bindings));
@@ -304,7 +304,7 @@ struct dfg_err *dfg_eval_call(
 	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &callee));
 	site.argument = dfg_arena_zeros(eval->arena, site.n, sizeof *site.argument);
 	if (!site.argument)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arguments of a call");
 	for (uint32_t i = 0; i < site.n; i++) {
 		const struct dfg_tree *argument = tree->kid[i + 1];
 		site.argument[i].name = argument->text;

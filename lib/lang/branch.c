@@ -26,7 +26,7 @@ static struct dfg_err *list_results(
 	*out_n = value->kind == DFG_DATUM_TUPLE ? value->list.n : value->kind != DFG_DATUM_NONE;
 	*out_item = dfg_arena_zeros(eval->arena, *out_n, sizeof **out_item);
 	if (!*out_item)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arms of a branch");
 	if (*out_n)
 		memcpy(*out_item, value->kind == DFG_DATUM_TUPLE ? value->list.item : value, *out_n * sizeof **out_item);
 	return NULL;
@@ -191,7 +191,7 @@ struct dfg_err *dfg_eval_if(
 		return eval_arm(eval, bindings, choice.arm[condition.truth], out_datum);
 	choice.branch = dfg_arena_zeros(eval->arena, 1, sizeof *choice.branch);
 	if (!choice.branch)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arms of a branch");
 	DFG_TRY(dfg_eval_at(eval, tree->kid[0], predicate(eval, &condition, &choice.branch->predicate)));
 	for (int side = 0; side < 2; side++)
 		DFG_TRY(dfg_region_new(eval, choice.branch, side, &choice.branch->arm[side]));
@@ -204,7 +204,7 @@ static struct dfg_err *new_tree(
 {
 	struct dfg_tree *tree = dfg_arena_zeros(eval->arena, 1, sizeof *tree);
 	if (!tree || !(tree->kid = dfg_arena_zeros(eval->arena, n, sizeof(struct dfg_tree *))))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the arms of a branch");
 	tree->kind = kind;
 	tree->at = like->at;
 	tree->n = n;

@@ -56,7 +56,7 @@ static struct dfg_err *shape(struct dfg_eval *eval, const struct dfg_call_site *
 			continue;
 		struct dfg_dim *dim = dfg_arena_zeros(eval->arena, 1, sizeof *dim);
 		if (!dim)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the build");
 		*dim = (struct dfg_dim){.of = edge, .axis = i};
 		DFG_TRY(dfg_eval_path(eval, eval->scope, "dim", &dim->path));
 		*item = (struct dfg_datum){DFG_DATUM_DIM, .dim = dim};
@@ -170,7 +170,7 @@ static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *s
 	struct dfg_edge of, *x = dfg_arena_zeros(eval->arena, n, sizeof *x),
 						*dx = dfg_arena_zeros(eval->arena, n, sizeof *dx);
 	if (!x || !dx)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	if (!eval->options || !eval->options->grad)
 		return DFG_ERR(DFG_DATA, "grad() is not available in a gradient formula");
 	DFG_TRY(tensor_argument(eval, site, 0, &of));
@@ -211,7 +211,7 @@ static struct dfg_err *stream(struct dfg_eval *eval, const struct dfg_call_site 
 	uint64_t *value = dfg_arena_zeros(eval->arena, 1, sizeof *value);
 	(void)site;
 	if (!key || !value)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	DFG_TRY(dfg_counter_next(eval, &eval->streams, eval->scope, &name));
 	*value = hash(name);
 	*key = (struct dfg_tensor){.dtype = DFG_U64, .shape = DFG_SHAPE_SCALAR, .data = value, .room = sizeof *value};

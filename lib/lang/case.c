@@ -37,7 +37,7 @@ static struct dfg_err *arguments(struct test *test, struct dfg_call_site *site)
 	*site = (struct dfg_call_site){.tree = call, .n = call->n - 1};
 	site->argument = dfg_arena_zeros(&test->out->arena, site->n, sizeof *site->argument);
 	if (!site->argument)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the case");
 	for (uint32_t i = 0; i < site->n; i++) {
 		struct dfg_argument *argument = &site->argument[i];
 		argument->name = call->kid[i + 1]->text;
@@ -114,7 +114,7 @@ static struct dfg_err *add_list_param(
 	struct dfg_list *list = dfg_arena_zeros(&test->out->arena, 1, sizeof *list);
 	union dfg_value *item = dfg_arena_zeros(&test->out->arena, n, sizeof *item);
 	if (!list || !item)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the case");
 	for (uint32_t i = 0; i < n; i++) {
 		enum dfg_dtype typed = dfg_datum_dtype(&test->eval, &datum->list.item[i]);
 		item[i].dtype = typed ? typed : dfg_datum_natural(&datum->list.item[i]);
@@ -153,7 +153,7 @@ static struct dfg_err *add_node(struct test *test, const struct dfg_arranged *ar
 	uint32_t most = arranged->n_attr + DFG_PARAM_MAX + DFG_PORT_MAX;
 	node.attr = dfg_arena_zeros(&test->out->arena, most, sizeof *node.attr);
 	if (!node.attr)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the case");
 	for (uint32_t i = 0; i < arranged->n_attr; i++)
 		add_attr(&node, &arranged->attr[i]);
 	DFG_TRY(add_params(test, arranged, &node));
@@ -167,7 +167,7 @@ static struct dfg_err *wanted(struct test *test, const struct dfg_resolved_node 
 	out->n_want = test->want->n;
 	out->want = dfg_arena_zeros(&out->arena, out->n_want, sizeof *out->want);
 	if (!out->want)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the case");
 	if (out->n_want != call->n_out)
 		return dfg_eval_at(&test->eval, test->want,
 			DFG_ERR(DFG_DATA, "%s has %d outputs, but the case has %u expected values", call->op->name, call->n_out,

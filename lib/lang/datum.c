@@ -122,7 +122,7 @@ struct dfg_err *dfg_list_grow(struct dfg_datum_list *list, uint32_t depth, uint6
 struct dfg_err *dfg_list_from(struct dfg_eval *eval, const struct dfg_list_origin *origin, struct dfg_datum *datum)
 {
 	datum->list.origin = (struct dfg_list_origin *)dfg_arena_copy(eval->arena, origin, sizeof *origin);
-	return datum->list.origin ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return datum->list.origin ? NULL : dfg_no_memory("a list");
 }
 
 struct dfg_err *dfg_list_new(struct dfg_eval *eval, enum dfg_datum_kind kind, uint32_t n, struct dfg_datum *out_datum)
@@ -130,5 +130,5 @@ struct dfg_err *dfg_list_new(struct dfg_eval *eval, enum dfg_datum_kind kind, ui
 	*out_datum = (struct dfg_datum){.kind = kind, .list = {.n = n}};
 	DFG_TRY(dfg_list_grow(&out_datum->list, 1, n));
 	out_datum->list.item = dfg_arena_zeros(eval->arena, n, sizeof *out_datum->list.item);
-	return out_datum->list.item ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return out_datum->list.item ? NULL : dfg_no_memory("a list");
 }

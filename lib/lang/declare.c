@@ -122,7 +122,7 @@ static struct dfg_err *make_target(struct dfg_eval *eval, const char *name, cons
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, changes->n, sizeof *in);
 	uint32_t node;
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a declaration");
 	for (size_t i = 0; i < changes->n; i++)
 		in[i] = (struct dfg_edge){changes->node[i], DFG_CONTROL};
 	struct dfg_new_node want = {.op = "NoOp", .name = name, .exact = true, .in = in, .n_control = (uint32_t)changes->n};
@@ -240,7 +240,7 @@ static struct dfg_err *find_file(struct dfg_eval *eval, const char *name, const 
 	*out_path = dfg_arena_print(eval->arena, "%.*s%s", beside, eval->source->path, name);
 	for (;;) {
 		if (!*out_path)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("a declaration");
 		DFG_TRY(is_there(*out_path, &there));
 		if (there)
 			return NULL;

@@ -253,7 +253,7 @@ struct dfg_err *dfg_lang_format(const char *path, const char *text, size_t lengt
 	if (length > DFG_SOURCE_MAX)
 		return DFG_ERR(DFG_DATA, "%s: the program has %zu bytes, the limit is %d", path, length, DFG_SOURCE_MAX);
 	source.text = dfg_arena_copy(&arena, text, length);
-	struct dfg_err *err = source.text ? dfg_parse(&source, &arena, &block) : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = source.text ? dfg_parse(&source, &arena, &block) : dfg_no_memory("the formatted program");
 	if (!err)
 		err = dfg_lex(&source, true, &tokens);
 	if (!err) {

@@ -44,13 +44,13 @@ static struct dfg_err *read_text(struct dfg_formula *formula, const char *text)
 	size_t length = strlen(text);
 	const char *copy = dfg_arena_copy(&formula->arena, text, length);
 	if (!copy)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a gradient formula");
 	formula->source = (struct dfg_source){"formula", copy, (uint32_t)length, false};
 	DFG_TRY(dfg_parse(&formula->source, &formula->arena, &formula->block));
 	DFG_TRY(find_names(formula, formula->block, &n));
 	formula->name = dfg_arena_zeros(&formula->arena, (size_t)n + 1, sizeof *formula->name);
 	if (!formula->name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a gradient formula");
 	return find_names(formula, formula->block, &formula->n_name);
 }
 
@@ -58,7 +58,7 @@ struct dfg_err *dfg_formula_new(const char *text, struct dfg_formula **out_formu
 {
 	struct dfg_formula *formula = dfg_zeros(1, sizeof *formula);
 	if (!formula)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a gradient formula");
 	struct dfg_err *err = read_text(formula, text);
 	if (err)
 		dfg_formula_free(formula);
@@ -149,7 +149,7 @@ static struct dfg_err *postpone(struct dfg_eval *eval, struct dfg_name_scope *bi
 	const struct dfg_tree *names = tree->kid[0];
 	struct dfg_later *later = dfg_arena_zeros(eval->arena, names->n, sizeof *later);
 	if (!later)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a gradient formula");
 	for (uint32_t i = 0; i < names->n; i++) {
 		later[i] = (struct dfg_later){.tree = tree->kid[1], .bindings = bindings, .part = i, .parts = names->n};
 		DFG_TRY(dfg_name_scope_put(

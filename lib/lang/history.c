@@ -35,7 +35,7 @@ static struct dfg_err *add_view(struct dfg_eval *eval, struct dfg_region *region
 		uint32_t capacity = region->view_capacity ? region->view_capacity * 2 : 4;
 		struct dfg_view **grown = dfg_arena_zeros(eval->arena, capacity, sizeof(struct dfg_view *));
 		if (!grown)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the history of variables");
 		if (region->n_view)
 			memcpy(grown, region->view, region->n_view * sizeof(struct dfg_view *));
 		region->view = grown;
@@ -53,7 +53,7 @@ struct dfg_err *dfg_view_of(
 		return NULL;
 	struct dfg_view *view = dfg_arena_zeros(eval->arena, 1, sizeof *view);
 	if (!view)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the history of variables");
 	*view = (struct dfg_view){.older = region->views,
 		.cell = cell,
 		.now = {.value = {DFG_NONE, 0}, .last_write = DFG_NONE},
@@ -87,7 +87,7 @@ struct dfg_err *dfg_history_read(struct dfg_eval *eval, struct dfg_history *now,
 		uint32_t capacity = now->capacity ? now->capacity * 2 : 4,
 				 *grown = dfg_arena_zeros(eval->arena, capacity, sizeof *grown);
 		if (!grown)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the history of variables");
 		if (now->n_read)
 			memcpy(grown, now->read, now->n_read * sizeof *grown);
 		now->read = grown;

@@ -137,7 +137,7 @@ static struct dfg_err *scan(struct lexer *lexer, struct dfg_token *out_token)
 static struct dfg_err *push(struct lexer *lexer, struct dfg_token token)
 {
 	if (!dfg_reserve(&lexer->token, &lexer->capacity, lexer->count + 1, sizeof *lexer->token))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the text of the program");
 	lexer->token[lexer->count++] = token;
 	if (token.kind != DFG_TOKEN_COMMENT)
 		lexer->last = token;

@@ -42,7 +42,7 @@ static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_name_scope
 	loop->n = arguments ? arguments->n : 0;
 	loop->carried = dfg_arena_zeros(eval->arena, loop->n, sizeof *loop->carried);
 	if (!loop->carried)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop");
 	for (uint32_t i = 0; i < loop->n; i++) {
 		const struct dfg_tree *argument = arguments->kid[i];
 		struct dfg_carried *carried = &loop->carried[i];
@@ -197,7 +197,7 @@ static struct dfg_err *make_body(struct dfg_eval *eval, struct dfg_lang_loop *lo
 	struct dfg_branch *branch = dfg_arena_zeros(eval->arena, 1, sizeof *branch);
 	struct dfg_saved_region saved;
 	if (!branch)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop");
 	dfg_region_go(eval, loop->frame, &saved);
 	struct dfg_err *err = dfg_region_new(eval, branch, 1, &loop->body);
 	dfg_region_back(eval, &saved);
@@ -387,7 +387,7 @@ static struct dfg_err *warn_of_constant_condition(struct dfg_eval *eval, const s
 	const char *name = tree->kind == DFG_TREE_NAME ? tree->text : NULL;
 	const char *what = dfg_arena_print(eval->arena, "%s%s%s between iterations: this loop has no iteration, or no end",
 		name ? "'" : "no value that the condition reads changes", name ? name : "", name ? "' does not change" : "");
-	return what ? dfg_eval_warn(eval, tree, what) : DFG_ERR(DFG_MEMORY, "out of memory");
+	return what ? dfg_eval_warn(eval, tree, what) : dfg_no_memory("a loop");
 }
 
 static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_datum)
@@ -409,7 +409,7 @@ struct dfg_err *dfg_eval_loop(
 	struct dfg_lang_loop *loop = dfg_arena_zeros(eval->arena, 1, sizeof *loop);
 	struct dfg_counting *counting = dfg_arena_zeros(eval->arena, 1, sizeof *counting);
 	if (!loop || !counting)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop");
 	loop->tree = tree;
 	loop->counting = counting;
 	loop->counter = (struct dfg_carried){.name = "counter", .merge = {DFG_NONE, 0}};

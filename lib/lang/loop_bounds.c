@@ -120,7 +120,7 @@ static struct dfg_err *take_rows(struct dfg_eval *eval, struct dfg_name_scope *b
 	}
 	struct dfg_dim *dim = dfg_arena_zeros(eval->arena, 1, sizeof *dim);
 	if (!dim)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop");
 	*dim = (struct dfg_dim){.of = sequence->rows, .axis = 0};
 	sequence->count = (struct dfg_datum){DFG_DATUM_DIM, .dim = dim};
 	return dfg_eval_path(eval, eval->scope, "length", &dim->path);
@@ -151,7 +151,7 @@ static struct dfg_err *come_after(struct dfg_eval *eval, struct dfg_counting *co
 {
 	uint32_t *control = dfg_arena_zeros(eval->arena, counting->n_control + 1, sizeof *control);
 	if (!control)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop");
 	if (counting->n_control)
 		memcpy(control, counting->control, counting->n_control * sizeof *control);
 	control[counting->n_control++] = node;
@@ -175,7 +175,7 @@ static struct dfg_err *agree(
 	DFG_TRY(binary(eval, "Equal", &a->count, &b->count, &same));
 	words.string.s = dfg_arena_print(eval->arena, "the sequences '%s' and '%s' differ in length:", a->name, b->name);
 	if (!words.string.s)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop");
 	words.string.length = strlen(words.string.s);
 	struct dfg_edge in[4] = {same.edge};
 	DFG_TRY(dfg_to_edge(eval, &words, DFG_STRING, &in[1]));
@@ -228,7 +228,7 @@ struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_name_scope *bi
 	counting->control = eval->builder->control;
 	counting->n_control = eval->builder->n_control;
 	if (!counting->sequence)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop");
 	for (uint32_t i = 0; i < counting->n; i++)
 		DFG_TRY(dfg_eval_at(eval, loop->tree->kid[1]->kid[i], take_sequence(eval, bindings, loop, i)));
 	DFG_TRY(dfg_eval_at(eval, loop->tree->kid[1] ? loop->tree->kid[1] : loop->tree, choose_end(eval, counting)));

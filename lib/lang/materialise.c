@@ -49,7 +49,7 @@ static struct dfg_err *pack(
 {
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, list->list.n, sizeof *in);
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	if (!dtype)
 		dtype = dfg_datum_dtype(eval, list);
 	for (uint32_t i = 0; i < list->list.n; i++)

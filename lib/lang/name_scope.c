@@ -13,7 +13,7 @@ struct dfg_err *dfg_name_scope_new(
 {
 	*out_bindings = dfg_arena_zeros(eval->arena, 1, sizeof **out_bindings);
 	if (!*out_bindings)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the names of the program");
 	(*out_bindings)->outer = outer;
 	return NULL;
 }
@@ -23,7 +23,7 @@ static struct dfg_err *grow(struct dfg_arena *arena, struct dfg_name_scope *bind
 	uint32_t capacity = bindings->capacity ? bindings->capacity * 2 : 8;
 	struct dfg_name_entry *entry = dfg_arena_zeros(arena, capacity, sizeof *entry);
 	if (!entry)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the names of the program");
 	if (bindings->n)
 		memcpy(entry, bindings->entry, bindings->n * sizeof *entry);
 	bindings->entry = entry;

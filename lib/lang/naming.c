@@ -7,7 +7,7 @@
 struct dfg_err *dfg_eval_path(struct dfg_eval *eval, const char *scope, const char *name, const char **out_path)
 {
 	*out_path = *scope ? dfg_arena_path(eval->arena, scope, name) : name;
-	return *out_path ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return *out_path ? NULL : dfg_no_memory("the names of nodes");
 }
 
 struct dfg_err *dfg_counter_next(
@@ -16,10 +16,10 @@ struct dfg_err *dfg_counter_next(
 	uint32_t number;
 	if (!dfg_map_put(&counter->map, name, strlen(name), &number, NULL) ||
 		!dfg_reserve(&counter->used, &counter->capacity, (size_t)number + 1, sizeof *counter->used))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the names of nodes");
 	uint32_t n = counter->used[number]++;
 	*out_name = n ? dfg_arena_print(eval->arena, "%s.%u", name, n) : name;
-	return *out_name ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return *out_name ? NULL : dfg_no_memory("the names of nodes");
 }
 
 void dfg_counter_release(struct dfg_name_counter *counter)
@@ -34,7 +34,7 @@ struct dfg_err *dfg_naming_note(struct dfg_eval *eval, uint32_t node, enum dfg_n
 	if (!eval->program)
 		return NULL;
 	if (!dfg_reserve(&eval->naming, &eval->naming_capacity, (size_t)node + 1, sizeof *eval->naming))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the names of nodes");
 	eval->naming[node] = (struct dfg_naming){kind, path};
 	if (eval->named <= node)
 		eval->named = (size_t)node + 1;
@@ -69,7 +69,7 @@ static struct dfg_err *take(struct namer *namer, const char *name, bool *out_fre
 {
 	uint32_t number;
 	return dfg_map_put(&namer->taken, name, strlen(name), &number, out_free) ? NULL
-																			 : DFG_ERR(DFG_MEMORY, "out of memory");
+																			 : dfg_no_memory("the names of nodes");
 }
 
 static struct dfg_err *take_next(struct namer *namer, uint32_t node, const char *path)
@@ -104,7 +104,7 @@ static struct dfg_err *name_last(struct namer *namer, uint32_t node, const char 
 		return is_free ? NULL : take_next(namer, node, path);
 	namer->name[node] = dfg_arena_print(namer->eval->arena, "%s.0", path);
 	if (!namer->name[node])
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the names of nodes");
 	DFG_TRY(take(namer, namer->name[node], &is_free));
 	return is_free ? NULL : take_next(namer, node, path);
 }
@@ -121,7 +121,7 @@ static struct dfg_err *name_all_last(struct namer *namer)
 		if (naming.kind != DFG_NAME_BOUND)
 			continue;
 		if (!dfg_map_put(&seen, naming.path, strlen(naming.path), &number, &is_last))
-			err = DFG_ERR(DFG_MEMORY, "out of memory");
+			err = dfg_no_memory("the names of nodes");
 		else if (is_last)
 			err = name_last(namer, i, naming.path);
 	}
@@ -155,7 +155,7 @@ static struct dfg_err *move(const struct namer *namer, struct dfg_graph *out_gra
 		uint32_t number;
 		node.name = dfg_arena_copy(out_graph->arena, namer->name[i], strlen(namer->name[i]));
 		if (!node.name)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the names of nodes");
 		DFG_TRY(dfg_graph_add(out_graph, &node, &number));
 	}
 	return NULL;
@@ -165,7 +165,7 @@ struct dfg_err *dfg_name_nodes(struct dfg_eval *eval, struct dfg_graph *out_grap
 {
 	struct namer namer = {.eval = eval, .draft = eval->builder->graph};
 	namer.name = dfg_arena_zeros(eval->arena, namer.draft->count, sizeof *namer.name);
-	struct dfg_err *err = namer.name ? name_all(&namer) : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = namer.name ? name_all(&namer) : dfg_no_memory("the names of nodes");
 	if (!err)
 		err = move(&namer, out_graph);
 	dfg_map_release(&namer.taken);

@@ -8,7 +8,7 @@
 struct dfg_err *dfg_nodes_add(struct dfg_nodes *nodes, uint32_t node)
 {
 	if (!dfg_reserve(&nodes->node, &nodes->capacity, nodes->n + 1, sizeof *nodes->node))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	nodes->node[nodes->n++] = node;
 	return NULL;
 }
@@ -23,7 +23,7 @@ struct dfg_err *dfg_eval_learn(struct dfg_eval *eval, struct dfg_edge edge, cons
 	struct dfg_facts *facts = &eval->builder->facts;
 	struct dfg_inferred *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
 	if (!fact)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	*fact = *dfg_facts_of(facts, edge);
 	fact->shape = *shape;
 	facts->fact[facts->first[edge.node] + (uint32_t)edge.port] = fact;

@@ -224,12 +224,12 @@ static struct dfg_err *new_tensor(
 {
 	struct dfg_tensor *tensor = dfg_arena_zeros(eval->arena, 1, sizeof *tensor);
 	if (!tensor)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a constant");
 	*tensor = (struct dfg_tensor){.dtype = dtype, .shape = *shape};
 	DFG_TRY(dfg_shape_bytes(shape, dtype, &tensor->room));
 	tensor->data = dfg_arena_zeros(eval->arena, tensor->room, 1);
 	*out_tensor = tensor;
-	return tensor->data ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return tensor->data ? NULL : dfg_no_memory("a constant");
 }
 
 struct dfg_err *dfg_literal_new(

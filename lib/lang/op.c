@@ -57,7 +57,7 @@ static struct dfg_err *attr_list(
 	if (datum->kind != DFG_DATUM_LIST)
 		return DFG_ERR(DFG_DATA, "expected a list, not %s", dfg_datum_words(eval, datum));
 	if (!list || !item)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the inputs of an op");
 	for (uint32_t i = 0; i < datum->list.n; i++)
 		DFG_TRY(attr_value(eval, kind, &datum->list.item[i], &item[i]));
 	*list = (struct dfg_list){datum->list.n ? kind : DFG_ATTR_NONE, datum->list.n, item};
@@ -69,7 +69,7 @@ static struct dfg_err *attr_shape(struct dfg_eval *eval, const struct dfg_datum 
 {
 	struct dfg_shape *shape = dfg_arena_zeros(eval->arena, 1, sizeof *shape);
 	if (!shape)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the inputs of an op");
 	out_value->shape = shape;
 	*shape = DFG_SHAPE_UNKNOWN;
 	if (datum->kind == DFG_DATUM_NONE)
@@ -90,7 +90,7 @@ static struct dfg_err *attr_tensor(struct dfg_eval *eval, const struct dfg_datum
 	struct dfg_datum made = *datum;
 	struct dfg_literal *literal = dfg_arena_zeros(eval->arena, 1, sizeof *literal);
 	if (!literal)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the inputs of an op");
 	if (dfg_datum_is_known(datum))
 		DFG_TRY(dfg_literal_new(eval, datum, DFG_NO_DTYPE, &made));
 	if (made.kind != DFG_DATUM_LITERAL)
@@ -242,7 +242,7 @@ struct dfg_err *dfg_op_arrange(
 	*out = (struct dfg_arranged){.op = op};
 	out->attr = dfg_arena_zeros(eval->arena, site->n, sizeof *out->attr);
 	if (!out->attr)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the inputs of an op");
 	DFG_TRY(dfg_op_signature(op, &out->signature));
 	DFG_TRY(assign_arguments(eval, site, out));
 	infer_params(eval, out);
@@ -265,7 +265,7 @@ static struct dfg_err *add_edge(struct dfg_eval *eval, struct edges *edges, stru
 		uint32_t capacity = edges->capacity ? edges->capacity * 2 : 4;
 		struct dfg_edge *larger = dfg_arena_zeros(eval->arena, capacity, sizeof *larger);
 		if (!larger)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the inputs of an op");
 		if (edges->n)
 			memcpy(larger, edges->edge, edges->n * sizeof *larger);
 		edges->edge = larger;

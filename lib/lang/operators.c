@@ -87,7 +87,7 @@ static struct dfg_err *reserve_items(struct dfg_eval *eval, struct dfg_datum_lis
 	struct dfg_datum *item = dfg_arena_zeros(eval->arena, capacity, sizeof *item);
 	origin = dfg_arena_zeros(eval->arena, 1, sizeof *origin);
 	if (!item || !origin)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the operands");
 	if (list->n)
 		memcpy(item, list->item, list->n * sizeof *item);
 	*origin = (struct dfg_list_origin){.end = item + list->n, .capacity = capacity - list->n};
@@ -197,7 +197,7 @@ struct dfg_err *dfg_eval_binary(
 		n++;
 	const struct dfg_tree **chain = dfg_arena_zeros(eval->arena, n, sizeof *chain);
 	if (!chain)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the operands");
 	for (left = tree; left->kind == DFG_TREE_BINARY; left = left->kid[0])
 		chain[--n] = left;
 

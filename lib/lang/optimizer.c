@@ -37,7 +37,7 @@ static struct dfg_err *load(struct dfg_optimizer *optimizer, const char *call)
 	optimizer->source.length = (uint32_t)strlen(call + begin);
 	const char *path = dfg_arena_copy(&optimizer->arena, call, file);
 	if (!path || !optimizer->source.text)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an optimizer");
 	DFG_TRY(dfg_parse_expression(&optimizer->source, &optimizer->arena, &optimizer->call));
 	DFG_TRY(dfg_library_get(&library));
 	optimizer->bindings = &library->bindings;
@@ -76,7 +76,7 @@ struct dfg_err *dfg_optimizer_new(
 {
 	struct dfg_optimizer *optimizer = dfg_zeros(1, sizeof *optimizer);
 	if (!optimizer)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an optimizer");
 	optimizer->eval = (struct dfg_eval){.options = options,
 		.arena = &optimizer->arena,
 		.source = &optimizer->source,
@@ -175,7 +175,7 @@ struct dfg_err *dfg_optimizer_apply(struct dfg_optimizer *optimizer, struct dfg_
 	struct dfg_nodes changes = {0};
 	const char *path = dfg_arena_copy(&optimizer->arena, scope, strlen(scope));
 	if (!path)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("an optimizer");
 	eval->builder = builder;
 	eval->changes = &changes;
 	eval->rows = rows;
@@ -186,7 +186,7 @@ struct dfg_err *dfg_optimizer_apply(struct dfg_optimizer *optimizer, struct dfg_
 	*out_n_effects = (uint32_t)changes.n;
 	*out_effects = (const uint32_t *)dfg_arena_copy(&optimizer->arena, changes.node, changes.n * sizeof(uint32_t));
 	if (!err && !*out_effects)
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("an optimizer");
 	dfg_free(changes.node);
 	eval->changes = NULL;
 	return dfg_eval_finish(eval, err);

@@ -53,7 +53,7 @@ struct dfg_err *dfg_take_name(struct dfg_parser *parser, const char **out_name)
 		return dfg_unexpected(parser, "a name");
 	*out_name = dfg_arena_copy(parser->arena, parser->source->text + token.at, token.length);
 	if (!*out_name)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the syntax tree of the program");
 	parser->next++;
 	return NULL;
 }
@@ -84,7 +84,7 @@ struct dfg_err *dfg_tree_new(
 {
 	*out_tree = dfg_arena_zeros(parser->arena, 1, sizeof **out_tree);
 	if (!*out_tree)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the syntax tree of the program");
 	(*out_tree)->kind = kind;
 	(*out_tree)->at = at;
 	return NULL;
@@ -94,13 +94,13 @@ struct dfg_err *dfg_tree_kids(struct dfg_parser *parser, struct dfg_tree *tree, 
 {
 	tree->kid = (struct dfg_tree **)dfg_arena_copy(parser->arena, kid, n * sizeof *kid);
 	tree->n = n;
-	return tree->kid ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return tree->kid ? NULL : dfg_no_memory("the syntax tree of the program");
 }
 
 struct dfg_err *dfg_kids_add(struct dfg_kids *kids, struct dfg_tree *tree)
 {
 	if (!dfg_reserve(&kids->tree, &kids->capacity, kids->count + 1, sizeof *kids->tree))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the syntax tree of the program");
 	kids->tree[kids->count++] = tree;
 	return NULL;
 }
@@ -204,7 +204,7 @@ struct dfg_err *dfg_parse_case(const struct dfg_source *source, struct dfg_arena
 		call.text = dfg_arena_copy(arena, source->text, call.length);
 		*out_error = dfg_arena_copy(arena, *out_error, strcspn(*out_error, "\n"));
 		if (!call.text || !*out_error)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the syntax tree of the program");
 	}
 	DFG_TRY(begin(&call, arena, &parser));
 	struct dfg_err *err = dfg_parse_expr(&parser, out_call);

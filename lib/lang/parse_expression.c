@@ -72,7 +72,7 @@ struct dfg_err *dfg_parse_string(struct dfg_parser *parser, struct dfg_tree **ou
 	const char *from = parser->source->text + token.at + 1, *last = from + token.length - 2;
 	char *to = dfg_arena_zeros(parser->arena, token.length, 1);
 	if (!to)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the syntax tree of the program");
 	(*out_tree)->text = to;
 	while (from < last) {
 		if (*from != '\\') {

@@ -13,13 +13,13 @@ static struct dfg_err *new_source(
 	struct dfg_source *source = dfg_arena_zeros(arena, 1, sizeof *source);
 	*out_source = source;
 	if (!source)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	*source = (struct dfg_source){
 		.path = dfg_arena_copy(arena, path, strlen(path)),
 		.text = dfg_arena_copy(arena, bytes, size),
 		.length = (uint32_t)size,
 	};
-	return source->path && source->text ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return source->path && source->text ? NULL : dfg_no_memory("the build");
 }
 
 static struct dfg_err *read_source(struct dfg_arena *arena, const char *path, struct dfg_source **out_source)
@@ -88,7 +88,7 @@ struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct 
 	DFG_TRY(dfg_library_get(&library));
 	import = dfg_arena_zeros(eval->arena, 1, sizeof *import);
 	if (!import)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	*import = (struct dfg_import){.path = path, .older = eval->program->imports};
 	eval->program->imports = import;
 	DFG_TRY(dfg_name_scope_new(eval, &library->bindings, out_bindings));
@@ -104,7 +104,7 @@ static struct dfg_err *make_init(struct dfg_eval *eval)
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, graph->count, sizeof *in);
 	uint32_t n = 0, node;
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	for (uint32_t i = 0; i < graph->count; i++)
 		if (dfg_node_mark(&graph->node[i], "_dfg_init", NULL))
 			in[n++] = (struct dfg_edge){i, DFG_CONTROL};
@@ -131,7 +131,7 @@ static struct dfg_err *take_defines(struct dfg_eval *eval)
 		n++;
 	eval->program->defined = dfg_arena_zeros(eval->arena, n, sizeof(bool));
 	if (!eval->program->defined)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	for (size_t i = 0; i < n; i++)
 		if (!strncmp(define[i], "training=", strlen("training=")))
 			DFG_TRY(take_training(eval, i));
@@ -147,7 +147,7 @@ static struct dfg_err *refuse_unused(struct dfg_eval *eval, const struct dfg_tre
 		if (eval->program->defined[i])
 			continue;
 		if (!name)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the build");
 		for (uint32_t k = 0; k < block->n; k++)
 			if (block->kid[k]->kind == DFG_TREE_CONST)
 				dfg_nearest_offer(&nearest, block->kid[k]->text);

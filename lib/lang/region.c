@@ -18,7 +18,7 @@ static struct dfg_err *note(struct dfg_eval *eval, uint32_t node, struct dfg_reg
 		return NULL;
 	if (!dfg_reserve(
 			&eval->region_by_port, &eval->region_capacity, 2 * ((size_t)node + 1), sizeof *eval->region_by_port))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop or branch");
 	memset(eval->region_by_port + capacity, 0, (eval->region_capacity - capacity) * sizeof *eval->region_by_port);
 	eval->region_by_port[2 * (size_t)node] = port_0;
 	eval->region_by_port[2 * (size_t)node + 1] = port_1;
@@ -37,7 +37,7 @@ struct dfg_err *dfg_region_new(
 {
 	struct dfg_region *region = dfg_arena_zeros(eval->arena, 1, sizeof *region);
 	if (!region)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop or branch");
 	region->outer = eval->region;
 	region->branch = branch;
 	region->side = side;
@@ -141,7 +141,7 @@ struct dfg_err *dfg_region_effect(struct dfg_eval *eval, uint32_t node)
 		size_t capacity = effects->capacity ? effects->capacity * 2 : 4;
 		uint32_t *grown = dfg_arena_zeros(eval->arena, capacity, sizeof *grown);
 		if (!grown)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("a loop or branch");
 		if (effects->n)
 			memcpy(grown, effects->node, effects->n * sizeof *grown);
 		*effects = (struct dfg_nodes){grown, effects->n, capacity};
@@ -180,7 +180,7 @@ static struct dfg_err *add_capture(
 		uint32_t capacity = captures->capacity ? captures->capacity * 2 : 4;
 		struct dfg_capture *item = dfg_arena_zeros(eval->arena, capacity, sizeof *item);
 		if (!item)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("a loop or branch");
 		if (captures->n)
 			memcpy(item, captures->item, captures->n * sizeof *item);
 		captures->item = item;
@@ -382,7 +382,7 @@ struct dfg_err *dfg_region_prepare(
 	struct dfg_region *region = eval->region;
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, want->n_in + want->n_control + 1, sizeof *in);
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop or branch");
 	*out_want = *want;
 	out_want->in = in;
 	for (uint32_t i = 0; i < want->n_in; i++)
@@ -404,7 +404,7 @@ struct dfg_err *dfg_region_token(struct dfg_eval *eval, struct dfg_region *regio
 {
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, after->n + 1, sizeof *in);
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop or branch");
 	in[0] = of;
 	for (size_t i = 0; i < after->n; i++)
 		in[i + 1] = (struct dfg_edge){after->node[i], DFG_CONTROL};

@@ -83,7 +83,7 @@ struct dfg_err *dfg_yield_add(
 {
 	struct dfg_yield *yield = dfg_arena_zeros(eval->arena, 1, sizeof *yield);
 	if (!yield)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("a loop");
 	*yield = (struct dfg_yield){.tree = tree, .value = value};
 	*(loop->last_yield ? loop->last_yield : &loop->yields) = yield;
 	loop->last_yield = &yield->next;

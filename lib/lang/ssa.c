@@ -45,7 +45,7 @@ static struct dfg_err *read_anew(
 	dfg_region_go(eval, region, &saved);
 	struct dfg_err *err = dfg_view_before(eval, cell, false, &handle, &nodes);
 	if (!err && !(in = dfg_arena_zeros(eval->arena, 1 + nodes.n, sizeof *in)))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the values of variables");
 	if (!err) {
 		in[0] = handle;
 		for (size_t i = 0; i < nodes.n; i++)
@@ -131,7 +131,7 @@ static struct dfg_err *enter_handle_after(struct dfg_eval *eval, struct dfg_edge
 	uint32_t *control = dfg_arena_zeros(eval->arena, frame->n_control + nodes->n + 1, sizeof *control);
 	const uint32_t *kept = frame->control, n = frame->n_control;
 	if (!control)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the values of variables");
 	if (n)
 		memcpy(control, kept, n * sizeof *control);
 	if (nodes->n)
@@ -299,7 +299,7 @@ struct dfg_err *dfg_view_write(struct dfg_eval *eval, struct dfg_cell *cell, str
 	struct dfg_err *err = dfg_view_before(eval, cell, true, &handle, &nodes);
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, 3 + nodes.n, sizeof *in);
 	if (!err && !in)
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the values of variables");
 	if (!err) {
 		struct dfg_new_node want = {.in = in, .n_in = cell->by_rows ? 3 : 2, .n_control = (uint32_t)nodes.n};
 		want.op = cell->by_rows ? "ResourceScatterUpdate" : "AssignVariableOp";

@@ -82,7 +82,7 @@ static struct dfg_err *new_end(struct dfg_eval *eval, struct dfg_cell **out_cell
 {
 	struct dfg_cell *cell = *out_cell = dfg_arena_zeros(eval->arena, 1, sizeof *cell);
 	if (!cell)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the values of variables");
 	*cell = (struct dfg_cell){.path = "", .handle = {DFG_NONE, 0}, .read = {DFG_NONE, 0}};
 	dfg_cell_forget(cell);
 	return dfg_cell_add(eval, cell);
@@ -99,7 +99,7 @@ static struct dfg_err *find_held(struct dfg_eval *eval, uint32_t maker, struct d
 	DFG_TRY(new_end(eval, &out_held->end[0]));
 	DFG_TRY(new_end(eval, &out_held->end[1]));
 	if (!dfg_reserve(&eval->held, &eval->held_capacity, eval->n_held + 1, sizeof *eval->held))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the values of variables");
 	eval->held[eval->n_held++] = *out_held;
 	return NULL;
 }
@@ -112,7 +112,7 @@ static struct dfg_err *add_access(
 			return NULL;
 	struct dfg_access *access = dfg_arena_zeros(eval->arena, 1, sizeof *access);
 	if (!access)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the values of variables");
 	*access = (struct dfg_access){*accesses, cell, writes};
 	*accesses = access;
 	return NULL;
@@ -184,7 +184,7 @@ struct dfg_err *dfg_state_before(struct dfg_eval *eval, const struct dfg_arrange
 	DFG_TRY(find_accesses(eval, arranged, *in, out_accesses));
 	struct dfg_err *err = order_all(eval, *out_accesses, *in, node->n_in, &nodes);
 	if (!err && !(all = dfg_arena_zeros(eval->arena, node->n_in + nodes.n + 1, sizeof *all)))
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
+		err = dfg_no_memory("the values of variables");
 	if (!err) {
 		if (node->n_in)
 			memcpy(all, *in, node->n_in * sizeof *all);

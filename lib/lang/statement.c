@@ -18,7 +18,7 @@ static struct dfg_err *set_control(struct dfg_eval *eval)
 	size_t last = eval->asserts.n > 0, n = last + eval->after.n;
 	uint32_t *control = dfg_arena_zeros(eval->arena, n, sizeof *control);
 	if (!control)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	if (last) /* the last assertion, which comes after those before it */
 		*control = eval->asserts.node[eval->asserts.n - 1];
 	if (eval->after.n)
@@ -210,7 +210,7 @@ static struct dfg_err *run_iteration(struct dfg_eval *eval, struct dfg_name_scop
 	const char *scope = eval->scope, *step = dfg_arena_print(eval->arena, "%s%lld", tree->text, (long long)i);
 	struct dfg_datum last;
 	if (!step)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	if (eval->program)
 		DFG_TRY(dfg_eval_path(eval, scope, step, &eval->scope));
 	DFG_TRY(dfg_name_scope_put(eval->arena, bindings, tree->text, value));
@@ -259,7 +259,7 @@ static struct dfg_err *on_device(
 	size_t length = strlen(tree->text);
 	eval->builder->device = dfg_arena_copy(eval->builder->graph->arena, tree->text, length);
 	if (!eval->builder->device)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	struct dfg_err *err = dfg_eval_block(eval, bindings, tree->kid[0], out_datum);
 	eval->builder->device = outer;
 	return err;
@@ -387,7 +387,7 @@ static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_name_scope *bin
 {
 	struct dfg_callable *callable = dfg_arena_zeros(eval->arena, 1, sizeof *callable);
 	if (!callable)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	if (isupper((unsigned char)*tree->text))
 		return DFG_ERR(DFG_DATA,
 			"'%s' cannot be the name of a function: a word that begins with a capital letter is an op", tree->text);

@@ -37,7 +37,7 @@ static struct dfg_err *add_callable(struct dfg_lang_library *made, struct dfg_ar
 	if (tree->kind != DFG_TREE_FN && tree->kind != DFG_TREE_LAYER)
 		return dfg_source_err(source, tree->at, DFG_BUG, "a file of the library may contain only fn and layer");
 	if (!callable)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the standard library");
 	if (dfg_name_scope_own(&made->bindings, tree->text))
 		return dfg_source_err(source, tree->at, DFG_BUG, "the library already has this name");
 	*callable = (struct dfg_callable){tree->text, tree, source, &made->bindings};
@@ -50,11 +50,11 @@ static struct dfg_err *add_file(struct dfg_lang_library *made, struct dfg_arena 
 	struct dfg_source *source = dfg_arena_zeros(arena, 1, sizeof *source);
 	struct dfg_tree *block;
 	if (!source)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the standard library");
 	*source = (struct dfg_source){dfg_arena_print(arena, "std:%s", dfg_lang_std_files[i].name),
 		dfg_lang_std_files[i].text, (uint32_t)dfg_lang_std_files[i].length, true};
 	if (!source->path)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the standard library");
 	DFG_TRY(dfg_parse(source, arena, &block));
 	for (uint32_t k = 0; k < block->n; k++)
 		DFG_TRY(add_callable(made, arena, source, block->kid[k]));
@@ -66,7 +66,7 @@ static struct dfg_err *make(struct dfg_lang_library **out_library)
 	struct dfg_arena arena = {0};
 	struct dfg_lang_library *made = dfg_arena_zeros(&arena, 1, sizeof *made);
 	if (!made)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the standard library");
 	struct dfg_err *err = NULL;
 	for (int i = 0; !err && dfg_lang_std_files[i].name; i++)
 		err = add_file(made, &arena, i);

@@ -160,7 +160,7 @@ static struct dfg_err *bind_dim(
 		return dfg_name_scope_put(eval->arena, bindings, name, DFG_INT(known));
 	struct dfg_dim *dim = dfg_arena_zeros(eval->arena, 1, sizeof *dim);
 	if (!dim)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the build");
 	*dim = (struct dfg_dim){.of = edge, .axis = axis};
 	DFG_TRY(dfg_eval_path(eval, eval->scope, name, &dim->path));
 	return dfg_name_scope_put(eval->arena, bindings, name, (struct dfg_datum){DFG_DATUM_DIM, .dim = dim});

@@ -37,7 +37,7 @@ void dfg_cell_forget(struct dfg_cell *cell)
 struct dfg_err *dfg_cell_add(struct dfg_eval *eval, struct dfg_cell *cell)
 {
 	if (!dfg_reserve(&eval->cell, &eval->cell_capacity, eval->n_cell + 1, sizeof *eval->cell))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the variables of the program");
 	eval->cell[eval->n_cell] = cell;
 	return dfg_index_add(
 		eval->arena, &eval->cell_index, dfg_map_hash(cell->path, strlen(cell->path)), (uint32_t)eval->n_cell++);
@@ -148,7 +148,7 @@ struct dfg_err *dfg_cell_new(
 	const char *scope = eval->scope;
 	struct dfg_saved_region saved;
 	if (!cell)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the variables of the program");
 	dfg_region_go(eval, NULL, &saved);
 	eval->scope = cell->path;
 	eval->builder->n_control = 0;
@@ -206,7 +206,7 @@ struct dfg_err *dfg_cell_touch(struct dfg_eval *eval, struct dfg_cell *cell)
 	if (!eval->target)
 		return NULL;
 	if (!before)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the variables of the program");
 	*before = (struct dfg_cell_before){eval->target->written, cell, cell->now};
 	eval->target->written = before;
 	return NULL;

@@ -115,7 +115,7 @@ static struct dfg_err *allocate_arrays(struct walk *walk)
 	selection->number = dfg_arena_zeros(scratch, count, sizeof *selection->number);
 	if (!walk->state || !walk->fed || !walk->put_off || !walk->path || !walk->input || !walk->later ||
 		!selection->node || !selection->number)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the plan of the step");
 	for (uint32_t i = 0; i < count; i++)
 		selection->number[i] = DFG_NONE;
 	return NULL;

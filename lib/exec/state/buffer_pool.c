@@ -39,10 +39,10 @@ struct dfg_err *dfg_buffer_pool_new(struct buffer_pool **out_buffers)
 {
 	struct buffer_pool *buffers = dfg_zeros(1, sizeof *buffers);
 	if (!buffers)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the buffer pool");
 	if (pthread_mutex_init(&buffers->lock, NULL)) {
 		dfg_free(buffers);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the buffer pool");
 	}
 	*out_buffers = buffers;
 	return NULL;

@@ -32,7 +32,7 @@ static struct dfg_err *open_file(struct dfg_spill *swap, const char *folder)
 {
 	size_t length = strlen(folder) + 1;
 	if (!(swap->folder = dfg_zeros(length, 1)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the path of the spill file");
 	memcpy(swap->folder, folder, length);
 	return dfg_fs_open_scratch(folder, &swap->fd);
 }
@@ -42,7 +42,7 @@ struct dfg_err *dfg_spill_new(
 {
 	struct dfg_spill *swap = dfg_zeros(1, sizeof *swap);
 	if (!swap)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the spilled values");
 	struct dfg_err *err = open_file(swap, folder);
 	if (err) {
 		dfg_free(swap->folder);
@@ -127,7 +127,7 @@ static struct dfg_err *take_location(struct dfg_spill *swap, size_t room, struct
 		*at = location->next;
 	} else {
 		if (!(location = dfg_zeros(1, sizeof *location)))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
+			return dfg_no_memory("the spilled values");
 		location->offset = swap->end;
 		location->room = room;
 		swap->end += room;

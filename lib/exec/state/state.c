@@ -12,7 +12,7 @@ struct dfg_err *dfg_state_init(struct dfg_state *state)
 {
 	*state = (struct dfg_state){0};
 	if (pthread_mutex_init(&state->lock, NULL))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the resources of the session");
 	return NULL;
 }
 
@@ -60,7 +60,7 @@ static struct dfg_err *add_resource(struct dfg_state *state, struct dfg_resource
 	if (!dfg_reserve(&state->resource, &state->room, (size_t)number + 1, sizeof *state->resource) ||
 		!dfg_map_put(&state->names, resource->name, strlen(resource->name), &number, NULL)) {
 		dfg_resource_unref(resource);
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the resources of the session");
 	}
 	state->resource[number] = resource;
 	return NULL;
@@ -95,7 +95,7 @@ static struct dfg_err *find_or_make(struct dfg_state *state, const char *name, e
 	}
 	*out_variable = new_variable(name, dtype, shape);
 	if (!*out_variable)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory("the resources of the session");
 	return add_resource(state, &(*out_variable)->resource);
 }
 

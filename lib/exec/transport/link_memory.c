@@ -158,7 +158,7 @@ static struct dfg_err *memory_send(struct dfg_link *link, const struct dfg_messa
 	DFG_TRY(dfg_message_check(message));
 	struct item *item = dfg_zeros(1, sizeof *item);
 	if (!item)
-		return DFG_ERR(DFG_MEMORY, "no memory for a message");
+		return dfg_no_memory("a message");
 	item->message = *message;
 	struct dfg_err *err = message->tensor.dtype ? dfg_tensor_share(&message->tensor, &item->message.tensor) : NULL;
 	if (err) {
@@ -225,7 +225,7 @@ struct dfg_err *dfg_link_memory_pair(const struct dfg_link_sink *sink_a, uint32_
 {
 	struct pair *pair = dfg_zeros(1, sizeof *pair);
 	if (!pair)
-		return DFG_ERR(DFG_MEMORY, "no memory for a link");
+		return dfg_no_memory("a link");
 	struct end *a = &pair->end[0], *b = &pair->end[1];
 	atomic_init(&pair->open, 2);
 	bool begun = init_end(a, b, sink_a, peer_b) && init_end(b, a, sink_b, peer_a);

@@ -127,7 +127,7 @@ static struct dfg_err *keys_wanted(
 			if (wait->from != from || *out_count > DFG_WANTED_MOST)
 				continue;
 			if (!dfg_reserve(out_keys, &room, *out_count + 1, sizeof **out_keys))
-				return DFG_ERR(DFG_MEMORY, "out of memory");
+				return dfg_no_memory("the transfers that wait");
 			(*out_keys)[(*out_count)++] = wait->key;
 		}
 	return NULL;

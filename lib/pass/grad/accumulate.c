@@ -27,7 +27,7 @@ static struct dfg_err *find_group(struct gathering *g, uint32_t set, bool make, 
 	if (*out_group || !make)
 		return NULL;
 	if (!(*out_group = dfg_arena_zeros(&g->s->scratch, 1, sizeof **out_group)))
-		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
+		return dfg_no_memory("a partial sum");
 	**out_group = (struct group){.set = set, .next = g->group};
 	g->group = *out_group;
 	return NULL;

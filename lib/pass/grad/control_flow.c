@@ -225,7 +225,7 @@ struct dfg_err *dfg_control_gradient_add(
 	struct dfg_arrival **head = &s->paths->arrived[dfg_backprop_tensor(s, edge)];
 	struct dfg_arrival *arrival = dfg_arena_zeros(&s->scratch, 1, sizeof *arrival);
 	if (!arrival)
-		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
+		return dfg_no_memory("a partial sum");
 	*arrival = (struct dfg_arrival){*cotangent, m->here.set, *head};
 	DFG_TRY(dfg_gradient_frames_need(m, cotangent->value, &arrival->cotangent.value));
 	DFG_TRY(dfg_gradient_frames_bring(m, arrival->cotangent.value, &m->here, &arrival->cotangent.value));
@@ -348,7 +348,7 @@ static struct dfg_err *visit_load(struct dfg_backprop *s, uint32_t n, const stru
 	DFG_TRY(dfg_control_gradient_locate(s, loaded));
 	DFG_TRY(dfg_cotangent_dense(make, loaded, &sum, &dense));
 	if (!(adjoint = dfg_arena_zeros(&s->scratch, 1, sizeof *adjoint)))
-		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
+		return dfg_no_memory("a partial sum");
 	DFG_TRY(dfg_tape_cotangent(&s->paths->frames, n, dense, &adjoint->store));
 	adjoint->next = *head;
 	*head = adjoint;

@@ -10,7 +10,7 @@ struct dfg_err *dfg_control_out_init(struct dfg_control_out *o, struct dfg_build
 	DFG_TRY(dfg_loops_find(builder->graph, order, &o->arena, &o->loops));
 	DFG_TRY(dfg_liveness_find(builder->graph, order, &o->loops, NULL, &o->liveness));
 	o->instead = dfg_arena_zeros(&o->arena, (size_t)o->count + 1, sizeof *o->instead);
-	return o->instead ? NULL : DFG_ERR(DFG_MEMORY, "no memory for control edges");
+	return o->instead ? NULL : dfg_no_memory("control edges");
 }
 
 void dfg_control_out_release(struct dfg_control_out *o)
@@ -74,7 +74,7 @@ struct dfg_err *dfg_control_out_of(struct dfg_control_out *o, uint32_t node, uin
 		return NULL;
 	}
 	if (!(o->name = dfg_arena_path(&o->arena, o->builder->graph->node[node].name, "done")))
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	uint32_t loop = o->loops.of[node];
 	bool may_die = o->liveness.of[node] != 0;
 	for (; loop; loop = o->loops.loop[loop].parent) {

@@ -5,7 +5,7 @@ struct dfg_err *dfg_cotangent_sum_add(
 {
 	struct dfg_cotangent_sum *partial = dfg_arena_zeros(arena, 1, sizeof *partial);
 	if (!partial)
-		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
+		return dfg_no_memory("a partial sum");
 	*partial = (struct dfg_cotangent_sum){*cotangent, *head};
 	*head = partial;
 	return NULL;

@@ -60,7 +60,7 @@ static struct dfg_err *parse(const struct dfg_op *op, const char *text)
 	DFG_TRY(dfg_op_signature(op, &signature));
 	struct dfg_op_formula *entry = dfg_zeros(1, sizeof *entry);
 	if (!entry)
-		return DFG_ERR(DFG_MEMORY, "no memory for a formula");
+		return dfg_no_memory("a formula");
 	entry->op = op;
 	entry->text = text;
 	name_ports(entry, signature);

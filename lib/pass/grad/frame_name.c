@@ -23,7 +23,7 @@ static struct dfg_err *add(struct dfg_gradient_frames *m, uint32_t loop, uint32_
 		name = dfg_arena_print(
 			m->builder->graph->arena, number ? "%s/%.*s_%d" : "%s/%.*s", m->prefix, (int)of.length, of.s, number);
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	*frame = (struct dfg_made_frame){name, loop, base, m->frames};
 	m->frames = frame;
 	*out_name = name;

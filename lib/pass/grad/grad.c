@@ -171,7 +171,7 @@ static struct dfg_err *set_up(
 	bool *wanted = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *wanted);
 	node->dx = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *node->dx);
 	if (!wanted || !node->dx)
-		return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
+		return dfg_no_memory("a gradient");
 	node->in = s->builder->graph->node[n].in;
 	for (uint32_t i = 0; i < call->n_in; i++)
 		wanted[i] = dfg_backprop_wants(s, node->in[i]);
@@ -186,7 +186,7 @@ static struct dfg_err *gather(struct dfg_backprop *s, struct dfg_gradient *node)
 	uint32_t outputs = node->call->n_out;
 	struct dfg_edge *dy = dfg_arena_zeros(&s->brief, (size_t)outputs + 1, sizeof *dy);
 	if (!dy)
-		return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
+		return dfg_no_memory("a gradient");
 	node->dy = dy;
 	for (uint32_t p = 0; p < outputs; p++) {
 		struct dfg_edge output = dfg_gradient_output(node, (int)p);
@@ -232,7 +232,7 @@ struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_
 	for (int i = 1; name && !s->source && is_source(s, name); i++)
 		name = dfg_arena_print(&s->scratch, "%s_%d", s->prefix, i);
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	*out_source = s->source = name;
 	return NULL;
 }
@@ -411,7 +411,7 @@ static struct dfg_err *name_result(struct dfg_backprop *s, struct dfg_edge wrt, 
 	const char *wanted = wrt.port ? dfg_arena_print(&s->brief, "%s/%s_%d", s->prefix, name, wrt.port)
 								  : dfg_arena_print(&s->brief, "%s/%s", s->prefix, name);
 	if (!wanted)
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	if (dfg_graph_find(s->builder->graph, wanted) != DFG_NONE)
 		return DFG_ERR(DFG_DATA, "node '%.200s' already exists; choose another name with --prefix", wanted);
 	struct dfg_new_node node = {.op = "Identity", .name = wanted, .exact = true, .in = &value, .n_in = 1};

@@ -19,7 +19,7 @@ static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint3
 static struct dfg_err *note(struct dfg_gradient_frames *m, uint32_t n, const struct dfg_location *location)
 {
 	if (!dfg_reserve(&m->location, &m->location_capacity, (size_t)(n - m->count) + 1, sizeof *m->location))
-		return DFG_ERR(DFG_MEMORY, "no memory for locations");
+		return dfg_no_memory("locations");
 	m->location[n - m->count] = *location;
 	return NULL;
 }
@@ -72,7 +72,7 @@ struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m, const st
 	uint32_t number;
 	char *name = dfg_arena_path(&m->arena, m->scope, own->op);
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	struct dfg_new_node node = {.op = own->op,
 		.name = name,
 		.in = own->in,
@@ -233,7 +233,7 @@ struct dfg_err *dfg_gradient_frames_int(struct dfg_gradient_frames *m, const str
 	const struct dfg_location outer = m->here, *plain = m->plain;
 	char *name = dfg_arena_path(&m->arena, m->scope, "Const");
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	m->here = *location;
 	m->plain = NULL;
 	struct dfg_err *err = dfg_build_ints(m->builder, name, dtype, NULL, &value, out_edge);
@@ -422,7 +422,7 @@ static struct dfg_err *fill_shape(
 	enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, want->in[0])->dtype;
 	char *name = dfg_arena_path(&m->arena, m->scope, ones ? "one" : "zero");
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	want->op = "Fill";
 	want->n_in = 2;
 	return dfg_build_float(m->builder, name, dtype, ones, &in[1]);
@@ -458,7 +458,7 @@ static struct dfg_err *move(struct dfg_gradient_frames *m, struct dfg_new_node *
 	const struct dfg_edge *control = want->in + want->n_in;
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)want->n_in + want->n_control + 3, sizeof *in);
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "no memory for inputs");
+		return dfg_no_memory("inputs");
 	if (want->n_in)
 		memcpy(in, want->in, want->n_in * sizeof *in);
 	if (want->n_in == 1)

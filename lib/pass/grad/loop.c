@@ -157,7 +157,7 @@ static struct dfg_err *know_shape(struct dfg_backprop *s, const struct dfg_new_v
 	struct dfg_facts *facts = &s->builder->facts;
 	struct dfg_inferred *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
 	if (!fact)
-		return DFG_ERR(DFG_MEMORY, "no memory for a shape");
+		return dfg_no_memory("a shape");
 	*fact = *dfg_facts_of(facts, variable->merge);
 	fact->shape = dfg_flow_shape(dfg_facts_of(facts, like));
 	facts->fact[facts->first[variable->merge.node]] = fact;
@@ -207,7 +207,7 @@ struct dfg_err *dfg_gradient_loop_enter(struct dfg_backprop *s, uint32_t loop)
 	if (open)
 		open->carried = dfg_arena_zeros(&s->scratch, (size_t)forward->n_variable + 1, sizeof *open->carried);
 	if (!open || !open->carried)
-		return DFG_ERR(DFG_MEMORY, "no memory for a gradient loop");
+		return dfg_no_memory("a gradient loop");
 	s->paths->open[loop] = open;
 	s->paths->frames.scope = scope.s;
 	struct dfg_err *err = enter(s, loop, open);
@@ -313,7 +313,7 @@ static struct dfg_err *continue_inside(
 	struct dfg_new_variable sum;
 	struct dfg_edge next;
 	if (!invariant_sum)
-		return DFG_ERR(DFG_MEMORY, "no memory for a sum");
+		return dfg_no_memory("a sum");
 	*invariant_sum = (struct invariant_sum){.constant = outside.node, .after = s->paths->open[outer]->invariant_sum};
 	DFG_TRY(begin_zero_sum(s, outer, s->builder->graph->node[outside.node].in[0], &invariant_sum->sum));
 	DFG_TRY(begin_sum(s, loop, invariant_sum->sum.body, outside, &sum));

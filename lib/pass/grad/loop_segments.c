@@ -22,7 +22,7 @@ static struct dfg_err *make(struct maker *s, const char *op, const struct dfg_ed
 {
 	char *name = dfg_arena_path(s->scratch, s->frame, op);
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	*out_edge = (struct dfg_edge){0, 0};
 	return dfg_build(s->builder,
 		&(struct dfg_new_node){.op = op, .name = name, .in = in, .n_in = n_in, .attr = attr, .n_attr = n_attr},
@@ -47,7 +47,7 @@ static struct dfg_err *constant(
 	struct dfg_tensor scalar = {.dtype = DFG_BOOL, .shape = DFG_SHAPE_SCALAR, .data = &(bool){value}, .room = 1};
 	char *name = dfg_arena_path(s->scratch, s->frame, "Const");
 	if (!name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	if (dtype == DFG_BOOL)
 		DFG_TRY(dfg_build_const(s->builder, name, &scalar, out_edge));
 	else
@@ -99,7 +99,7 @@ static struct dfg_err *move(struct maker *s, uint32_t from, struct dfg_edge sour
 	struct dfg_node *node = s->builder->graph->node;
 	struct dfg_edge *in = dfg_arena_zeros(s->builder->graph->arena, 1, sizeof *in);
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "no memory for inputs");
+		return dfg_no_memory("inputs");
 	*in = source;
 	node[to].in = node[from].in;
 	node[to].n_control = node[from].n_control;
@@ -197,7 +197,7 @@ static struct dfg_err *name_frame(struct maker *s, const struct dfg_loops *loops
 			s->builder->graph->arena, number ? "%.*s/segments_%d" : "%.*s/segments", (int)of.length, of.s, number);
 		bool taken = false;
 		if (!s->frame)
-			return DFG_ERR(DFG_MEMORY, "no memory for a name");
+			return dfg_no_memory("a name");
 		for (uint32_t l = 1; l < loops->count && !taken; l++)
 			taken = loops->loop[l].name.length == strlen(s->frame) &&
 					!memcmp(loops->loop[l].name.s, s->frame, strlen(s->frame));
@@ -384,7 +384,7 @@ static struct dfg_err *list_exits(const struct chooser *c, uint32_t **out_exit, 
 	*out_count = 0;
 	*out_exit = dfg_arena_zeros(&c->s->scratch, (size_t)c->s->count + 1, sizeof **out_exit);
 	if (!*out_exit)
-		return DFG_ERR(DFG_MEMORY, "no memory for exits");
+		return dfg_no_memory("exits");
 	for (uint32_t n = 0; n < c->s->count; n++)
 		if (dfg_node_role(&c->node[n]) == DFG_EXIT && dfg_loop_home(c->s->builder->graph, c->loops, n) == c->loop)
 			(*out_exit)[(*out_count)++] = n;

@@ -173,7 +173,7 @@ static struct dfg_err *list_needs(struct copying *c, struct copy *copy)
 	bool lost = false;
 	copy->needs = dfg_arena_zeros(&c->m->arena, (size_t)node->n_in + node->n_control + 1, sizeof *copy->needs);
 	if (!copy->needs)
-		return DFG_ERR(DFG_MEMORY, "no memory for inputs");
+		return dfg_no_memory("inputs");
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
 		bool waits = e >= node->n_in, copied = !waits || can_copy(c->m, c->base, node->in[e].node);
 		lost |= !copied;
@@ -242,7 +242,7 @@ static struct dfg_err *build(
 	struct dfg_location location;
 	DFG_TRY(dfg_cotangent_location(m, (struct dfg_edge){copy->edge.node, 0}, &location));
 	if (!(want->name = dfg_arena_path(&m->arena, m->prefix, node_of(m, copy->edge.node)->name)))
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	m->plain = &location;
 	m->builder->device = node_of(m, copy->edge.node)->device;
 	struct dfg_err *err = dfg_build(m->builder, want, out_number);
@@ -254,7 +254,7 @@ static struct dfg_err *build(
 static struct dfg_err *note_later(struct copying *c, uint32_t copy, uint32_t input, struct dfg_edge next)
 {
 	if (!dfg_reserve(&c->later, &c->later_room, c->n_later + 1, sizeof *c->later))
-		return DFG_ERR(DFG_MEMORY, "no memory for a loop");
+		return dfg_no_memory("a loop");
 	c->later[c->n_later++] = (struct later){copy, input, next};
 	return NULL;
 }
@@ -280,7 +280,7 @@ static struct dfg_err *copy_node(struct copying *c, const struct copy *copy)
 	struct dfg_attr *attr;
 	uint32_t number;
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "no memory for inputs");
+		return dfg_no_memory("inputs");
 	for (uint32_t e = 0; e < node.n_in; e++)
 		in[e] = mine(c, node.in[e]);
 	for (uint32_t i = 0; i < copy->n_control; i++)
@@ -302,7 +302,7 @@ static struct dfg_err *load_instead(struct copying *c, const struct copy *copy)
 	struct dfg_new_node want = {.op = "Dfg>Load", .in = in, .n_in = copy->n_needs + 1, .attr = &type, .n_attr = 1};
 	struct dfg_edge loaded = {0, 0};
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "no memory for keys");
+		return dfg_no_memory("keys");
 	in[0] = copy->store;
 	for (uint32_t i = 0; i < copy->n_needs; i++)
 		in[i + 1] = mine(c, copy->needs[i]);

@@ -76,7 +76,7 @@ static struct dfg_err *make(struct dfg_gradient_frames *m, uint32_t value, const
 {
 	const char *outer = m->scope;
 	if (value < m->count && !(m->scope = dfg_arena_path(&m->arena, m->prefix, node_of(m, value)->name)))
-		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+		return dfg_no_memory("a name");
 	struct dfg_err *err = dfg_gradient_frames_node(m, location, node, out_edge);
 	m->scope = outer;
 	return err;
@@ -113,7 +113,7 @@ static struct dfg_err *save(struct dfg_gradient_frames *m, struct dfg_edge value
 	uint32_t *loop = dfg_arena_zeros(&m->arena, depth, sizeof *loop);
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)depth + 1, sizeof *in);
 	if (!loop || !in)
-		return DFG_ERR(DFG_MEMORY, "no memory for keys");
+		return dfg_no_memory("keys");
 	if (there) {
 		*out_store = *there;
 		return NULL;
@@ -156,7 +156,7 @@ static struct dfg_err *load_new(struct dfg_gradient_frames *m, struct dfg_edge v
 	uint32_t *loop = dfg_arena_zeros(&m->arena, depth, sizeof *loop);
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)depth + 1, sizeof *in);
 	if (!loop || !in)
-		return DFG_ERR(DFG_MEMORY, "no memory for keys");
+		return dfg_no_memory("keys");
 	DFG_TRY(save(m, value, location, base, &store));
 	uint32_t count = list_loops(m, location->loop, base, loop);
 	for (uint32_t i = 0; i < count; i++)
@@ -178,7 +178,7 @@ static struct dfg_err *load_loaded(struct dfg_gradient_frames *m, uint32_t was, 
 	uint32_t *loop = dfg_arena_zeros(&m->arena, (size_t)depth + 1, sizeof *loop);
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)depth + own + 1, sizeof *in);
 	if (!loop || !in)
-		return DFG_ERR(DFG_MEMORY, "no memory for keys");
+		return dfg_no_memory("keys");
 	uint32_t before = list_loops(m, region, base, loop);
 	for (uint32_t i = 0; i < before; i++) {
 		DFG_TRY(dfg_induction_index(m, loop[i], &in[i + 1]));
@@ -217,7 +217,7 @@ static struct dfg_err *keep_loaded(struct dfg_gradient_frames *m, struct dfg_edg
 	bool inner = dfg_loop_within(&m->loops, region, m->region) && region != m->region;
 	struct dfg_location at, here;
 	if (!loop || !key)
-		return DFG_ERR(DFG_MEMORY, "no memory for keys");
+		return dfg_no_memory("keys");
 	*out_store = node->in[0];
 	DFG_TRY(dfg_cotangent_location(m, value, &here));
 	here.mirrored = false;
@@ -287,7 +287,7 @@ struct dfg_err *dfg_tape_cotangent(
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)own + 1, sizeof *in);
 	struct dfg_location location;
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "no memory for keys");
+		return dfg_no_memory("keys");
 	DFG_TRY(dfg_cotangent_location(m, (struct dfg_edge){was, 0}, &location));
 	const struct dfg_edge_key key = {cotangent, RETURNED + own, location.set};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
@@ -311,7 +311,7 @@ struct dfg_err *dfg_tape_return(
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)own + 1, sizeof *in);
 	struct dfg_location location;
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "no memory for keys");
+		return dfg_no_memory("keys");
 	memcpy(in + 1, node_of(m, source)->in + 1, own * sizeof *in);
 	DFG_TRY(dfg_cotangent_location(m, (struct dfg_edge){source, 0}, &location));
 	return load(m, store, in, own, &location, out_edge);

@@ -241,7 +241,7 @@ static struct dfg_err *assign_after(struct trainer *t, uint32_t variable, struct
 	uint32_t n_in = 0;
 	struct dfg_edge *in = dfg_zeros(count + 3, sizeof *in);
 	if (!in)
-		return DFG_ERR(DFG_MEMORY, "no memory for an update");
+		return dfg_no_memory("an update");
 	struct dfg_err *err = NULL;
 	in[n_in++] = (struct dfg_edge){variable, 0};
 	if (indices.node != DFG_NONE)

@@ -77,7 +77,7 @@ static struct dfg_err *strip_marks(struct cut *c, struct dfg_node *node)
 	const struct dfg_attr *attr = node->attr;
 	uint32_t count = node->n_attr;
 	if (!(node->attr = dfg_arena_zeros(c->arena, (size_t)count + 1, sizeof *attr)))
-		return DFG_ERR(DFG_MEMORY, "no memory for a clone");
+		return dfg_no_memory("a clone");
 	node->n_attr = 0;
 	for (uint32_t i = 0; i < count; i++)
 		if (*attr[i].name != '_')
@@ -92,7 +92,7 @@ struct dfg_err *dfg_cut_clone(struct cut *c, uint32_t n, uint32_t device, uint32
 	node.name = dfg_clone_name(c->arena, device, node.name);
 	struct dfg_edge *in = dfg_arena_zeros(c->arena, (size_t)count + 1, sizeof *in);
 	if (!node.name || !in)
-		return DFG_ERR(DFG_MEMORY, "no memory for a clone");
+		return dfg_no_memory("a clone");
 	if (count)
 		memcpy(in, node.in, count * sizeof *in);
 	node.in = in;

@@ -30,7 +30,7 @@ static struct dfg_err *add_term(struct dfg_amount *amount, uint64_t times, const
 	if (!times)
 		return NULL;
 	if (!dfg_reserve(&amount->term, &amount->room, amount->count + 1, sizeof *amount->term))
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	amount->term[amount->count++] = (struct dfg_cost_term){times, sizes, loop};
 	return NULL;
 }
@@ -55,7 +55,7 @@ static struct dfg_err *find_outer(const struct biller *b, const struct dfg_trans
 			best = path;
 	}
 	*out = best ? best : dfg_arena_copy(b->arena, inner->loop, slash ? (size_t)(slash - inner->loop) : 0);
-	return *out ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+	return *out ? NULL : dfg_no_memory("a cost estimate");
 }
 
 static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inner, const char **out)
@@ -64,7 +64,7 @@ static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inn
 	bool is_new;
 	if (!dfg_map_put(&b->loops, inner->loop, strlen(inner->loop), &number, &is_new) ||
 		!dfg_reserve(&b->outer, &b->outer_room, b->loops.count, sizeof *b->outer))
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	if (is_new)
 		DFG_TRY(find_outer(b, inner, &b->outer[number]));
 	*out = b->outer[number];
@@ -92,10 +92,10 @@ static struct dfg_err *new_letter(const struct biller *b, const char *tensor, in
 	const char letter = letters[number % (sizeof letters - 1)];
 	size_t round = number / (sizeof letters - 1);
 	if (!dfg_reserve(&bill->letter, &bill->letters_room, number + 1, sizeof *bill->letter))
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	*out_name = round ? dfg_arena_print(b->arena, "%c%zu", letter, round) : dfg_arena_print(b->arena, "%c", letter);
 	if (!*out_name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	bill->letter[bill->letters++] = (struct dfg_cost_letter){*out_name, tensor, axis};
 	return NULL;
 }
@@ -107,7 +107,7 @@ static struct dfg_err *letter_of(struct biller *b, const char *tensor, int axis,
 	uint32_t number;
 	bool is_new;
 	if (!size || !dfg_map_put(&b->sizes, size, strlen(size), &number, &is_new))
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	if (is_new)
 		return new_letter(b, tensor, axis, out_name);
 	*out_name = b->bill->letter[number].name;
@@ -120,7 +120,7 @@ static struct dfg_err *times_letter(struct biller *b, const char *tensor, int ax
 	if (axis)
 		DFG_TRY(letter_of(b, tensor, axis, &letter));
 	*sizes = **sizes ? dfg_arena_print(b->arena, "%s*%s", *sizes, letter) : letter;
-	return *sizes ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+	return *sizes ? NULL : dfg_no_memory("a cost estimate");
 }
 
 static struct dfg_err *bytes_of(
@@ -152,7 +152,7 @@ static struct dfg_err *link_of(
 			return NULL;
 		}
 	if (!dfg_reserve(&bill->link, &bill->links_room, bill->links + 1, sizeof *bill->link))
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	*out_link = &bill->link[bill->links++];
 	(*out_link)->from = from;
 	(*out_link)->to = to;
@@ -237,7 +237,7 @@ static struct dfg_err *take_steps(const struct dfg_graph *graph, const struct df
 	uint32_t *order, *initial, count;
 	struct dfg_transfer *kept = dfg_arena_zeros(arena, (size_t)parts->transfers + 1, sizeof *kept);
 	if (!kept)
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	DFG_TRY(dfg_pass_order(graph, arena, &order, &count));
 	DFG_TRY(dfg_initialiser_nodes(graph, order, arena, &initial));
 	*out_transfer = kept;
@@ -269,7 +269,7 @@ struct dfg_err *dfg_cost_estimate(const struct dfg_graph *graph, const struct df
 	out_bill->hosts = parts->parts;
 	out_bill->host = dfg_zeros((size_t)parts->parts + 1, sizeof *out_bill->host);
 	struct dfg_err *err = out_bill->host ? dfg_cost_memory(graph, facts, placed, parts->parts, out_bill->host)
-										 : DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+										 : dfg_no_memory("a cost estimate");
 	if (err)
 		dfg_cost_release(out_bill);
 	return err;

@@ -87,7 +87,7 @@ static struct dfg_err *keep_variable(struct memory *m, uint32_t n)
 	if (attr && attr->kind == DFG_ATTR_STRING && attr->value.s.length)
 		name = attr->value.s;
 	if (!dfg_map_put(&m->seen, name.s, name.length, &(uint32_t){0}, &is_new))
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	if (!is_new || !dfg_facts_outputs(m->facts, n))
 		return NULL;
 	const struct dfg_inferred *fact = dfg_facts_of(m->facts, (struct dfg_edge){n, 0});
@@ -101,7 +101,7 @@ static struct dfg_err *find_ends(struct memory *m, uint32_t count)
 {
 	uint32_t *last = dfg_arena_zeros(&m->scratch, (size_t)m->graph->count + 1, sizeof *last);
 	if (!last)
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	for (uint32_t i = count; i; i--) {
 		uint32_t n = m->order[i - 1];
 		const struct dfg_node *node = &m->graph->node[n];
@@ -153,7 +153,7 @@ static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_cost
 	m->most = dfg_arena_zeros(&m->scratch, hosts, sizeof *m->most);
 	m->kept = dfg_arena_zeros(&m->scratch, hosts, sizeof *m->kept);
 	if (!m->order || !m->ends || !m->next || !m->live || !m->most || !m->kept)
-		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
+		return dfg_no_memory("a cost estimate");
 	DFG_TRY(dfg_graph_order(m->graph, &m->scratch, m->order, &count));
 	DFG_TRY(dfg_initialiser_nodes(m->graph, m->order, &m->scratch, &m->initial));
 	DFG_TRY(find_ends(m, count));

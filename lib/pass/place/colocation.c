@@ -88,7 +88,7 @@ static struct dfg_err *bind_name(
 	const char *copy = dfg_arena_copy(&p->scratch, name.s, name.length);
 	if (!copy || !dfg_map_put(&shared->names, copy, name.length, &number, &is_new) ||
 		!dfg_reserve(&shared->first, &shared->room, shared->names.count, sizeof *shared->first))
-		return DFG_ERR(DFG_MEMORY, "no memory for the names that nodes share");
+		return dfg_no_memory("the names that nodes share");
 	if (is_new)
 		shared->first[number] = n;
 	return bind(p, n, shared->first[number], why);
@@ -110,7 +110,7 @@ static struct dfg_err *bind_variable(struct dfg_placing *p, struct shared *share
 	const char *whole = dfg_arena_print(&p->scratch, "%.*s%s%.*s", (int)container.length, container.s,
 		container.length ? "/" : "", (int)name.length, name.s);
 	if (!whole)
-		return DFG_ERR(DFG_MEMORY, "no memory for the names of variables");
+		return dfg_no_memory("the names of variables");
 	return bind_name(p, shared, n, (struct dfg_string){whole, strlen(whole)}, DFG_JOIN_NAME);
 }
 

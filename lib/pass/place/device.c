@@ -203,7 +203,7 @@ struct dfg_err *dfg_choice_named(struct dfg_choices *choices, const char *name, 
 	bool is_new;
 	if (!dfg_map_put(&choices->text, name, strlen(name), &number, &is_new) ||
 		!dfg_reserve(&choices->of_text, &choices->of_text_room, choices->text.count, sizeof *choices->of_text))
-		return DFG_ERR(DFG_MEMORY, "no memory for the names of devices");
+		return dfg_no_memory("the names of devices");
 	if (is_new) {
 		DFG_TRY(dfg_place_device(name, choices->device, choices->devices, &any));
 		uint64_t *bits = next_choice(choices);

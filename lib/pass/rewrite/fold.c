@@ -52,7 +52,7 @@ static struct dfg_err *set_attrs(struct dfg_graph *graph, struct dfg_node *node,
 	struct dfg_attr *attr = dfg_arena_zeros(graph->arena, (size_t)node->n_attr + 2, sizeof *attr);
 	uint32_t count = 0;
 	if (!attr)
-		return DFG_ERR(DFG_MEMORY, "no memory for a constant");
+		return dfg_no_memory("a constant");
 	for (uint32_t i = 0; i < node->n_attr; i++)
 		if (node->attr[i].name[0] == '_')
 			attr[count++] = node->attr[i];
@@ -68,7 +68,7 @@ static struct dfg_err *replace(struct fold *f, uint32_t n, const struct dfg_tens
 	struct dfg_node *node = &f->graph->node[n];
 	struct dfg_literal *literal = dfg_arena_zeros(f->graph->arena, 1, sizeof *literal);
 	if (!literal)
-		return DFG_ERR(DFG_MEMORY, "no memory for a constant");
+		return dfg_no_memory("a constant");
 	*literal = (struct dfg_literal){
 		.dtype = tensor->dtype,
 		.shape = tensor->shape,
@@ -77,7 +77,7 @@ static struct dfg_err *replace(struct fold *f, uint32_t n, const struct dfg_tens
 		.data = dfg_arena_copy(f->graph->arena, tensor->data ? tensor->data : "", dfg_tensor_bytes(tensor)),
 	};
 	if (!literal->data)
-		return DFG_ERR(DFG_MEMORY, "no memory for a constant");
+		return dfg_no_memory("a constant");
 	DFG_TRY(set_attrs(f->graph, node, literal));
 	node->op = dfg_op_find("Const");
 	node->op_name = node->op->name;

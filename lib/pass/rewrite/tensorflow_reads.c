@@ -107,7 +107,7 @@ static struct dfg_err *insert_copy(struct reads *r, uint32_t n, uint32_t e, stru
 	const char *name = dfg_arena_print(scratch, "%s/copy", node.name);
 	uint32_t count = 1;
 	if (!in || !name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a copy");
+		return dfg_no_memory("a copy");
 	in[0] = node.in[e];
 	for (uint32_t i = 0; i < node.n_in + node.n_control; i++)
 		if (i >= node.n_in || !(is_merge || is_reference(r, node.in[i])))

@@ -47,7 +47,7 @@ static struct dfg_err *take(struct linear *l, uint32_t n, int input)
 	uint32_t number;
 	bool is_new;
 	if (!key || !dfg_map_put(&l->flows, key, sizeof flow, &number, &is_new))
-		return DFG_ERR(DFG_MEMORY, "no memory for the flows of TensorArrays");
+		return dfg_no_memory("the flows of TensorArrays");
 	struct taken *taken = &l->taken[number];
 	if (is_new)
 		*taken = (struct taken){n, DFG_NEVER};
@@ -86,7 +86,7 @@ static struct dfg_err *check_all(struct linear *l, uint32_t arrays)
 	l->taken = dfg_arena_zeros(l->scratch, arrays, sizeof *l->taken);
 	l->used = dfg_arena_zeros(l->scratch, graph->count, sizeof *l->used);
 	if (!l->taken || !l->used)
-		return DFG_ERR(DFG_MEMORY, "no memory for the flows of TensorArrays");
+		return dfg_no_memory("the flows of TensorArrays");
 	for (uint32_t n = 0; n < graph->count; n++)
 		for (uint32_t e = 0; e < graph->node[n].n_in + graph->node[n].n_control; e++)
 			l->used[graph->node[n].in[e].node] = true;
