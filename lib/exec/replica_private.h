@@ -1,13 +1,43 @@
 #pragma once
 
+#include "lib/exec/group/group.h"
 #include "lib/exec/session_private.h"
 
 /*
  * A step of a sharded batch: the compute run, once for each shard that has rows, contributes to the all-reduce and gives
  * the fetches that do not depend on it; then the update run, which is fed the tickets in place of the contributions,
- * gives the others and writes the variables. Nothing is written unless all compute runs have succeeded.
+ * gives the others and writes the variables. Nothing is written unless all compute runs have succeeded. replica_plan.c
+ * makes the two runs, replica.c runs them, replica_fetch.c makes the values of the shards one.
  */
-struct replica;
+
+/* How the values of a fetch become one; the values of the mark _dfg_merge (lib/pass/replicate/replicate.h) come first. */
+enum replica_merge { MERGE_UNKNOWN, MERGE_ROWS, MERGE_MEAN, MERGE_SUM, MERGE_SAME, OF_UPDATE };
+
+struct replica {
+	struct dfg_session *session;
+	uint32_t shards;
+	struct dfg_plan *compute, *update; /* update NULL: there is none */
+	const struct dfg_edge *fetch;
+	uint32_t n_feed, n_fetch;
+	bool *sharded;  /* by feed */
+	uint8_t *merge; /* enum replica_merge, by fetch */
+	uint32_t *at;   /* by fetch: its number in its run */
+	uint32_t n_compute_fetch, n_update_fetch, n_ticket;
+	const struct dfg_edge *ticket; /* by bucket of the step */
+	uint32_t fetch_bucket;         /* buckets of fetches have numbers from here on, those of gradients are below */
+};
+
+/* A step in progress. */
+struct sharded_step {
+	struct replica *replica;
+	const struct dfg_tensor *feeds;
+	struct dfg_group *group;
+	int64_t batch;
+	struct dfg_tensor *shard_feed; /* views of one shard's rows */
+	struct dfg_tensor *value;      /* by fetch of the compute run, then by shard */
+	struct dfg_tensor *now;        /* fetches of one compute run */
+	struct dfg_tensor *updated;    /* fetches of the update run */
+};
 
 /*
  * Makes the plan of a step. *out_made is false, and the plan is not made, if no tensor that the step feeds is marked as
@@ -22,3 +52,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_replica_run(
 
 /* Statistics of both runs together. */
 void dfg_replica_stats(const struct replica *replica, struct dfg_stats *out_stats);
+
+/* The number of a bucket, by the node that contributes to it. */
+int64_t dfg_replica_bucket(const struct dfg_graph *graph, uint32_t start);
+
+/* Keeps the fetches of a shard's compute run, which is in progress, until all shards have theirs. */
+DFG_MUST_CHECK struct dfg_err *dfg_replica_keep(struct sharded_step *step, const struct dfg_shard *shard);
+
+/* Makes the step's fetches of those kept, in the order of the shards, and of those of the update run. */
+DFG_MUST_CHECK struct dfg_err *dfg_replica_merge(struct sharded_step *step, struct dfg_tensor *out_fetches);
