@@ -1,6 +1,8 @@
 #include "kernels/softmax.h"
 
 #include "kernels/gradient_helpers.h"
+#include "kernels/reduce.h"
+#include "lib/base/vector.h"
 
 enum { FEATURES, LABELS }; /* inputs */
 enum { LOSS, BACKPROP };   /* outputs */
@@ -14,43 +16,9 @@ struct work {
 	enum dfg_dtype label_dtype;
 };
 
-#define DENSE(NAME, name, type, ...)                                                       \
-	static void dense_##name(void *arg, int64_t first, int64_t last)                       \
-	{                                                                                      \
-		const struct work *work = arg;                                                     \
-		for (int64_t row = first; row < last; row++) {                                     \
-			const type *x = (const type *)work->features + row * work->features_row;       \
-			const type *label = (const type *)work->labels + row * work->labels_row;       \
-			type *out = (type *)work->backprop + row * work->n, most, logarithm, loss = 0; \
-			for (int64_t i = 0; i < work->n; i++)                                          \
-				out[i] = x[i * work->features_column];                                     \
-			if (work->n > 0)                                                               \
-				dfg_softmax_row_##name(work->n, out, out, &most, &logarithm);              \
-			for (int64_t i = 0; i < work->n; i++) {                                        \
-				const type p = label[i * work->labels_column];                             \
-				loss += p * (logarithm - (x[i * work->features_column] - most));           \
-				out[i] -= p;                                                               \
-			}                                                                              \
-			((type *)work->loss)[row] = loss;                                              \
-		}                                                                                  \
-	}
-DFG_EACH_float(DENSE)
-
-#define SPARSE(NAME, name, type, ...)                                                            \
-	static void sparse_##name(void *arg, int64_t first, int64_t last)                            \
-	{                                                                                            \
-		const struct work *work = arg;                                                           \
-		for (int64_t row = first; row < last; row++) {                                           \
-			const type *x = (const type *)work->features + row * work->n;                        \
-			int64_t label = work->label_dtype == DFG_I32 ? ((const int32_t *)work->labels)[row]  \
-														 : ((const int64_t *)work->labels)[row]; \
-			type *out = (type *)work->backprop + row * work->n, most, logarithm;                 \
-			dfg_softmax_row_##name(work->n, x, out, &most, &logarithm);                          \
-			((type *)work->loss)[row] = logarithm - (x[label] - most);                           \
-			out[label] -= 1;                                                                     \
-		}                                                                                        \
-	}
-DFG_EACH_float(SPARSE)
+#define DTYPE (sizeof(TYPE) == 4 ? DFG_F32 : DFG_F64)
+#define TEMPLATE "kernels/cross_entropy.inc"
+#include "kernels/each_float.inc"
 
 /* Checks that the matrices broadcast to each other, before and while the graph runs. */
 static struct dfg_err *fit_dense(

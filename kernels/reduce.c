@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	ROW = 1024,      /* elements of a run that are combined in lanes, before the tree */
+	ROW = DFG_REDUCE_LEAF,
 	STACK = 16,      /* rows that are combined one after another, before the tree */
 	TILE = 64,       /* accumulators side by side */
 	ACC_MAX = 16,    /* bytes of an accumulator */
@@ -125,17 +125,22 @@ static int64_t left_half(int64_t n, int64_t unit)
 	return ((n + unit - 1) / unit + 1) / 2 * unit;
 }
 
-/* Combines n adjacent elements in one accumulator, in halves down to blocks, then down to ROW. */
-static void reduce_run(const struct dfg_reducer *r, int64_t n, const char *in, void *acc)
+/* Halves down to blocks, then down to ROW. */
+int64_t dfg_reduce_half(int64_t n)
+{
+	return n > BLOCK ? left_half(n, BLOCK) : (n / ROW + 1) / 2 * ROW;
+}
+
+void dfg_reduce_row(const struct dfg_reducer *r, int64_t n, const void *in, void *acc)
 {
 	if (n <= ROW) {
 		r->row(n, in, acc);
 		return;
 	}
 	alignas(ACC_MAX) char right[ACC_MAX];
-	int64_t half = n > BLOCK ? left_half(n, BLOCK) : (n / ROW + 1) / 2 * ROW;
-	reduce_run(r, half, in, acc);
-	reduce_run(r, n - half, in + half * (int64_t)r->in_size, right);
+	int64_t half = dfg_reduce_half(n);
+	dfg_reduce_row(r, half, in, acc);
+	dfg_reduce_row(r, n - half, (const char *)in + half * (int64_t)r->in_size, right);
 	r->merge(1, right, acc);
 }
 
@@ -144,7 +149,7 @@ static void reduce_positions(const struct job *job, int64_t n, const char *in, i
 {
 	const struct dfg_reducer *r = job->reducer;
 	if (job->run > 1 && last - first == 1) {
-		reduce_run(r, job->run, in + axes_at(&job->gone, first) * (int64_t)r->in_size, acc);
+		dfg_reduce_row(r, job->run, in + axes_at(&job->gone, first) * (int64_t)r->in_size, acc);
 		return;
 	}
 	if (job->run == 1 && last - first <= STACK) {
@@ -201,7 +206,7 @@ static void reduce_blocks(void *arg, int64_t first, int64_t last)
 		char *acc = job->partial + i * TILE * ACC_MAX;
 		if (job->gone.count == 1) {
 			int64_t n = job->run - begin < job->block ? job->run - begin : job->block;
-			reduce_run(r, n, tile.in + begin * (int64_t)r->in_size, acc);
+			dfg_reduce_row(r, n, tile.in + begin * (int64_t)r->in_size, acc);
 		} else {
 			int64_t end = begin + job->block < job->gone.count ? begin + job->block : job->gone.count;
 			reduce_positions(job, tile.n, tile.in, begin, end, acc);
@@ -222,7 +227,7 @@ static void merge_blocks(const struct job *job, int64_t n, char *partial, int64_
 
 /*
  * For few outputs of many elements each: reduces blocks on all threads, then merges them in the same tree as
- * reduce_run() and reduce_positions(), so the bits do not depend on the number of outputs.
+ * dfg_reduce_row() and reduce_positions(), so the bits do not depend on the number of outputs.
  */
 static struct dfg_err *reduce_long(struct dfg_kernel *ctx, struct job *job, int64_t tiles)
 {

@@ -15,6 +15,21 @@ struct dfg_reducer {
 	void (*finish)(int64_t n, int64_t count, const void *acc, void *out); /* n results, each of count elements */
 };
 
+/*
+ * The order of a sum of n adjacent elements, on every machine: runs of at most DFG_REDUCE_LEAF have DFG_REDUCE_LANES
+ * partial sums, element i in number i mod DFG_REDUCE_LANES, which are joined in halves; longer ones are the sum of
+ * their first dfg_reduce_half(n) elements and of the others.
+ */
+enum { DFG_REDUCE_LEAF = 1024, DFG_REDUCE_LANES = 64 };
+int64_t dfg_reduce_half(int64_t n);
+
+/* Combines n adjacent elements in one accumulator. */
+void dfg_reduce_row(const struct dfg_reducer *reducer, int64_t n, const void *in, void *acc);
+
+/* The reducers of Sum and Max for f32 or f64. */
+const struct dfg_reducer *dfg_sum_reducer(enum dfg_dtype dtype);
+const struct dfg_reducer *dfg_max_reducer(enum dfg_dtype dtype);
+
 /* Reduces input 0 over the axes that input 1 names, to output 0. */
 DFG_MUST_CHECK struct dfg_err *dfg_reduce_run(struct dfg_kernel *ctx, const struct dfg_reducer *reducer);
 

@@ -3,7 +3,7 @@
 #include "kernels/reduce.h"
 #include "lib/base/vector.h"
 
-enum { LANES = 16 };
+enum { LANES = DFG_REDUCE_LANES, PART = 16 };
 
 /* Sums wrap around; the accumulators of a mean do not. */
 #define STEM(x) sum_##x
@@ -81,6 +81,16 @@ enum { LANES = 16 };
 #define LAST(a, n) a / 2
 #define RUN dfg_reduce_all
 #include "kernels/reduction.inc"
+
+const struct dfg_reducer *dfg_sum_reducer(enum dfg_dtype dtype)
+{
+	return dtype == DFG_F32 ? &sum_reducer_f32 : &sum_reducer_f64;
+}
+
+const struct dfg_reducer *dfg_max_reducer(enum dfg_dtype dtype)
+{
+	return dtype == DFG_F32 ? &max_reducer_f32 : &max_reducer_f64;
+}
 
 /* A tensor of the output's shape, such as the cotangent, with the reduced dimensions restored as 1. */
 static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduced, struct dfg_edge *out_edge)

@@ -1,13 +1,14 @@
 #include "kernels/softmax.h"
 
 #include "kernels/math.h"
+#include "kernels/reduce.h"
 #include "lib/base/vector.h"
 
 /*
  * Softmax and log softmax, a row at a time: the largest element, the exponentials, their sum and the result, while the
- * row is in the first cache. Sums have LANES partial sums on every machine. A NaN in a row makes all of the row NaN.
+ * row is in the first cache. Sums are added in the order of Sum. A NaN in a row makes all of the row NaN.
  */
-enum { LANES = 16, BLOCK = 16 * 1024 };
+enum { BLOCK = 16 * 1024 };
 
 struct work {
 	const void *in;
@@ -15,6 +16,7 @@ struct work {
 	int64_t n;
 };
 
+#define DTYPE (sizeof(TYPE) == 4 ? DFG_F32 : DFG_F64)
 #define TEMPLATE "kernels/softmax.inc"
 #include "kernels/each_float.inc"
 
