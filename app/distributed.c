@@ -15,7 +15,7 @@ struct dfg_err *dfg_distributed_open(
 	if (strcmp(asked->transport, "auto") && strcmp(asked->transport, "libcurl") && strcmp(asked->transport, "shm"))
 		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", asked->transport);
 	if (!(asked->lease >= 0.1) || asked->lease > 86400)
-		return DFG_ERR(DFG_USAGE, "--lease must be 0.1 to 86400 seconds");
+		return DFG_ERR(DFG_USAGE, "--lease must be from 0.1 to 86400 seconds, not %g", asked->lease);
 	struct dfg_err *err = dfg_placement_hosts(options->placement, &out_distributed->arena, &out_distributed->hosts);
 	if (!err)
 		err = dfg_placement_check(options->placement, &out_distributed->hosts, &out_distributed->arena);

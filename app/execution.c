@@ -22,7 +22,7 @@ static struct dfg_err *parse_schedule(const char *schedule, struct dfg_session_o
 struct dfg_err *dfg_execution_session(const struct dfg_execution *execution, struct dfg_session_options *out_options)
 {
 	if (execution->threads < 0 || execution->threads > 4096)
-		return DFG_ERR(DFG_USAGE, "--threads must be a number from 1 to 4096");
+		return DFG_ERR(DFG_USAGE, "--threads must be a number from 1 to 4096, not %lld", (long long)execution->threads);
 	if (execution->swap && !execution->memory_limit)
 		return DFG_ERR(DFG_USAGE, "--swap requires --memory-limit");
 	*out_options = (struct dfg_session_options){

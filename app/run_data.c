@@ -52,7 +52,7 @@ static struct dfg_err *set_ends(struct training *t)
 	t->steps = o->steps > 0 ? (uint64_t)o->steps : 0;
 	t->epochs = o->epochs > 0 ? (uint64_t)o->epochs : o->steps >= 0 ? 0 : 1;
 	if (o->epochs == 0)
-		return DFG_ERR(DFG_USAGE, "--epochs must be at least 1");
+		return DFG_ERR(DFG_USAGE, "--epochs must be at least 1, not 0");
 	if (!t->dataset.count && o->steps < 0)
 		return DFG_ERR(DFG_USAGE, "without --data, --steps N is required");
 	if (!t->dataset.count)

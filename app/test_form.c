@@ -33,10 +33,6 @@ static const struct form {
 	{"grad", "order", DFG_JSON_NUMBER, false},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
-static const char *const kinds[] = {[DFG_JSON_STRING] = "a string",
-	[DFG_JSON_NUMBER] = "a number",
-	[DFG_JSON_ARRAY] = "a list",
-	[DFG_JSON_OBJECT] = "an object"};
 
 static struct dfg_err *check_object(const char *of, const struct dfg_json *json);
 
@@ -58,7 +54,8 @@ static struct dfg_err *check_list(const char *key, const struct dfg_json *list)
 		if (steps)
 			DFG_TRY(check_object(key, item));
 		else if (item->kind != DFG_JSON_STRING)
-			return DFG_ERR(DFG_DATA, "'%s' must be a list of strings", key);
+			return DFG_ERR(
+				DFG_DATA, "'%s' must be a list of strings, but contains %s", key, dfg_json_kind_name(item->kind));
 	}
 	return NULL;
 }
@@ -72,9 +69,10 @@ static struct dfg_err *check_member(const char *of, const struct dfg_json *membe
 	if (!form)
 		return unknown(of, member->key);
 	if (member->kind != form->kind)
-		return DFG_ERR(DFG_DATA, "%s: '%s' is %s", of, form->key, kinds[form->kind]);
+		return DFG_ERR(DFG_DATA, "%s: '%s' is %s, must be %s", of, form->key, dfg_json_kind_name(member->kind),
+			dfg_json_kind_name(form->kind));
 	if (form->kind == DFG_JSON_NUMBER && !(member->number >= 0 && member->number <= DBL_MAX))
-		return DFG_ERR(DFG_DATA, "%s: '%s' must be a number of at least 0", of, form->key);
+		return DFG_ERR(DFG_DATA, "%s: '%s' is %g, must be at least 0", of, form->key, member->number);
 	if (form->kind == DFG_JSON_OBJECT)
 		return check_object(form->key, member);
 	return form->kind == DFG_JSON_ARRAY ? check_list(form->key, member) : NULL;

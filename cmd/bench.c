@@ -17,13 +17,14 @@ static const char *output;
 enum { NODES = 100000, EDGES = 1000000, EDGES_MOST = 80000000 };
 
 static const struct dfg_opt options[] = {
-	{"nodes", .takes = "N", .number = &nodes, .help = "Number of nodes of the generated graph (100000)."},
+	{"nodes", .takes = "N", .number = &nodes, .least = 1, .help = "Number of nodes of the generated graph (100000)."},
 	{"edges", .takes = "M", .number = &edges, .help = "Number of its edges (1000000)."},
 	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write the generated graph to FILE."},
-	{"batch", .takes = "N", .number = &batch, .help = "Size of the unknown dimensions of a graph in a file (1)."},
+	{"batch", .takes = "N", .number = &batch, .least = 1,
+		.help = "Size of the unknown dimensions of a graph in a file (1)."},
 	{"fetch", 'f', .takes = "NAME", .list = &run_options.fetch, .help = "Fetch tensor NAME in each step."},
 	{"target", .takes = "NODE", .list = &run_options.target, .help = "Run NODE for its effect."},
-	{"repeat", .takes = "N", .number = &run_options.repeat, .help = "Time N steps (100)."},
+	{"repeat", .takes = "N", .number = &run_options.repeat, .least = 1, .help = "Time N steps (100)."},
 	{"warmup", .takes = "W", .number = &run_options.warmup, .help = "Run W untimed steps first (0)."},
 	{.rows = dfg_execution_options},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
@@ -100,9 +101,9 @@ static struct dfg_err *bench_graph(void)
 	struct figures figures = {0};
 	nodes = nodes < 0 ? NODES : nodes;
 	edges = edges < 0 ? EDGES : edges;
-	if (!nodes || nodes > EDGES_MOST || edges > EDGES_MOST)
-		return DFG_ERR(
-			DFG_USAGE, "--nodes must be at least 1, and --edges from 0 to %d: a file holds 2 GB", EDGES_MOST);
+	if (nodes > EDGES_MOST || edges > EDGES_MOST)
+		return DFG_ERR(DFG_USAGE, "--%s must be at most %d, not %lld: a file holds 2 GB",
+			nodes > EDGES_MOST ? "nodes" : "edges", EDGES_MOST, (long long)(nodes > EDGES_MOST ? nodes : edges));
 	int fd = output ? -1 : mkstemp(temporary);
 	if (!output && fd < 0)
 		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file", P_tmpdir);

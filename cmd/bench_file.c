@@ -25,8 +25,7 @@ struct dfg_err *dfg_bench_file(const char *path, struct dfg_run_options *options
 		.execution = &dfg_shared.execution,
 		.replication = &dfg_shared.replication,
 		.input = dfg_cmd_graph_input()};
-	if (batch < 1 || !options->repeat)
-		return DFG_ERR(DFG_USAGE, "--batch and --repeat must be at least 1");
+
 	options->repeat = options->repeat < 0 ? REPEAT : options->repeat;
 	struct dfg_err *err = dfg_run_made_up(path, batch, &run);
 	if (!err)

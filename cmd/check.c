@@ -11,7 +11,7 @@ static int64_t errors = 20;
 static bool unknown_ops;
 
 static const struct dfg_opt options[] = {
-	{"errors", .takes = "N", .number = &errors, .help = "Stop after N errors in a file (20)."},
+	{"errors", .takes = "N", .number = &errors, .least = 1, .help = "Stop after N errors in a file (20)."},
 	{"unknown-ops", .flag = &unknown_ops, .help = "Accept ops that dfg does not know."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{"strict", .flag = &dfg_cmd_strict,
@@ -137,8 +137,7 @@ static int tell(struct dfg_json_out *json, const char *path, struct verdict *ver
 static struct dfg_err *check(char **paths, int *out_status)
 {
 	struct dfg_json_out json = {0};
-	if (errors < 1)
-		return DFG_ERR(DFG_USAGE, "--errors must be at least 1");
+
 	dfg_json_open(&json, '[');
 	for (; *paths; paths++) {
 		struct verdict verdict = {0};

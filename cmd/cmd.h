@@ -24,10 +24,11 @@ struct dfg_opt {
 	bool *flag;
 	const char **text;
 	struct dfg_words_list *list; /* may be given many times */
-	int64_t *number;             /* must be at least 0, as must a real */
+	int64_t *number;
 	double *real;
 	uint64_t *size;             /* bytes: 512, 64K, 2G, 1Gi */
 	const struct dfg_opt *rows; /* further rows, for options that commands share */
+	int64_t least;              /* the least valid number or real */
 };
 
 struct dfg_cmd {

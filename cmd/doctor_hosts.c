@@ -57,7 +57,7 @@ static struct dfg_err *understand(struct visit *v)
 		dfg_err_free(err);
 		return dfg_ssh_end_error(&v->end);
 	}
-	DFG_TRY(dfg_err_note(err, "what its dfg says"));
+	DFG_TRY(dfg_err_note(err, "the output of its dfg"));
 	v->version = value_of(answer, "dfg");
 	v->processor = value_of(answer, "processor");
 	v->threads = value_of(answer, "threads");

@@ -210,7 +210,7 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--loss and --optimizer require each other");
 	bool clips = clip_norm != -1;
 	if (clips && !(clip_norm > 0))
-		return DFG_ERR(DFG_USAGE, "--clip-norm must be more than 0");
+		return DFG_ERR(DFG_USAGE, "--clip-norm must be more than 0, not %g", clip_norm);
 	if (clips && !loss)
 		return DFG_ERR(DFG_USAGE, "--clip-norm requires --loss");
 	if (dense && !loss)

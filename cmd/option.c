@@ -70,10 +70,12 @@ static struct dfg_err *set_number(const struct dfg_opt *o, const char *text)
 		*o->real = strtod(text, &end);
 	else
 		*o->number = strtoll(text, &end, 10);
-	bool below = o->real ? !(*o->real >= 0) : *o->number < 0;
+	bool below = o->real ? !(*o->real >= (double)o->least) : *o->number < o->least;
 	if (end == text || *end || errno)
 		return DFG_ERR(DFG_USAGE, "--%s requires a number, not '%s'", o->name, text);
-	return below ? DFG_ERR(DFG_USAGE, "--%s must be at least 0, not '%s'", o->name, text) : NULL;
+	if (below)
+		return DFG_ERR(DFG_USAGE, "--%s must be at least %lld, not '%s'", o->name, (long long)o->least, text);
+	return NULL;
 }
 
 static struct dfg_err *add(struct dfg_words_list *list, const char *text)
@@ -179,7 +181,7 @@ static struct dfg_err *parse_one(const struct dfg_cmd *cmd, char ***args)
 static struct dfg_err *check_operands(const struct dfg_cmd *cmd, char **operands, int count)
 {
 	if (count < cmd->least)
-		return DFG_ERR(DFG_USAGE, "wants %s", cmd->operands);
+		return DFG_ERR(DFG_USAGE, "requires %s", cmd->operands);
 	if (cmd->most >= 0 && count > cmd->most)
 		return DFG_ERR(DFG_USAGE, "unexpected operand '%s'", operands[cmd->most]);
 	for (int i = 0; i < count; i++)

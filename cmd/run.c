@@ -32,7 +32,7 @@ static const struct dfg_opt input_rows[] = {
 	{"partial", .flag = &O.partial, .help = "Initialise variables that SRC lacks, even if the step needs them."},
 	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first to set the variables."},
 	{"each", .takes = "NAME=@-", .text = &O.each, .help = "Run a step for each npy array on stdin."},
-	{"repeat", .takes = "N", .number = &O.repeat, .help = "Run N times and print the times."},
+	{"repeat", .takes = "N", .number = &O.repeat, .least = 1, .help = "Run N times and print the times."},
 	{"warmup", .takes = "W", .number = &O.warmup, .help = "Run W untimed steps first."},
 	{0},
 };
@@ -40,8 +40,8 @@ static const struct dfg_opt input_rows[] = {
 static const struct dfg_opt training_rows[] = {
 	{"data", .takes = "NAME=@FILE", .list = &O.data,
 		.help = "Feed tensor NAME the samples of FILE in batches; NAME=HOST:@FILE is read on that host."},
-	{"batch", .takes = "N", .number = &O.batch, .help = "Samples per step (32)."},
-	{"epochs", .takes = "N", .number = &O.epochs, .help = "Go through the data N times (1)."},
+	{"batch", .takes = "N", .number = &O.batch, .least = 1, .help = "Samples per step (32)."},
+	{"epochs", .takes = "N", .number = &O.epochs, .least = 1, .help = "Go through the data N times (1)."},
 	{"steps", .takes = "N", .number = &O.steps, .help = "End at step N, counted from the beginning of training."},
 	{"shuffle", .takes = "SEED", .number = &O.shuffle, .help = "Shuffle the samples in each epoch by SEED (0)."},
 	{"no-shuffle", .flag = &O.no_shuffle, .help = "Take the samples in the order of the file."},
@@ -149,8 +149,7 @@ static struct dfg_err *check_pairs(void)
 
 static struct dfg_err *check_options(void)
 {
-	if (!O.repeat || !O.batch)
-		return DFG_ERR(DFG_USAGE, "--%s must be at least 1", O.batch ? "repeat" : "batch");
+
 	DFG_TRY(check_needs());
 	DFG_TRY(check_pairs());
 	DFG_TRY(dfg_check_hosts_given());

@@ -229,9 +229,11 @@ static struct dfg_err *serve(char **operands, int *out_status)
 	if (!known)
 		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", transport);
 	if (!(patience > 0) || patience > 1e6)
-		return DFG_ERR(DFG_USAGE, "--wait must be from 0 to 1000000 seconds");
-	if (number >= DFG_LAUNCHER || !(lease > 0) || lease > 1e6)
-		return DFG_ERR(DFG_USAGE, "--%s is out of range", lease > 0 && lease <= 1e6 ? "number" : "lease");
+		return DFG_ERR(DFG_USAGE, "--wait must be more than 0 and at most 1000000 seconds, not %g", patience);
+	if (!(lease > 0) || lease > 1e6)
+		return DFG_ERR(DFG_USAGE, "--lease must be more than 0 and at most 1000000 seconds, not %g", lease);
+	if (number >= DFG_LAUNCHER)
+		return DFG_ERR(DFG_USAGE, "--number must be less than %u, not %lld", (unsigned)DFG_LAUNCHER, (long long)number);
 	dfg_globals.usage = false;
 	setrlimit(RLIMIT_CORE,
 		&(struct rlimit){0, 0}); /* no core dump: memory contains the secret, and possibly a secret graph */

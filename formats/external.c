@@ -114,7 +114,7 @@ static struct dfg_err *need(
 {
 	const struct dfg_attr *attr = dfg_node_attr(node, name);
 	if (!attr || attr->kind != kind)
-		return DFG_ERR(DFG_DATA, "attribute '%s' is missing or of the wrong kind", name);
+		return dfg_attr_error(name, attr, kind);
 	*out_value = &attr->value;
 	return NULL;
 }
@@ -139,7 +139,8 @@ static struct dfg_err *open_beside(const char *path, const struct dfg_string *lo
 		return DFG_ERR(
 			DFG_DATA, "its data is in a file beside the graph, which stdin does not have: give the graph's path");
 	if (head + location->length >= sizeof beside)
-		return DFG_ERR(DFG_DATA, "the path of its data is too long");
+		return DFG_ERR(DFG_DATA, "the path of its data has %zu bytes, the limit is %zu", head + location->length,
+			sizeof beside - 1);
 	memcpy(beside, path, head);
 	memcpy(beside + head, location->s, location->length);
 	beside[head + location->length] = '\0';
@@ -157,7 +158,7 @@ static struct dfg_err *find_data(const struct dfg_node *node, const struct dfg_a
 	DFG_TRY(need(node, "shape", DFG_ATTR_SHAPE, &shape));
 	DFG_TRY(need(node, "crc32", DFG_ATTR_INT, &crc));
 	if (!array)
-		return DFG_ERR(DFG_DATA, "'%s' does not contain its data", location);
+		return DFG_ERR(DFG_DATA, "its data is missing: '%s' has no array of this name", location);
 	*out_tensor = &array->tensor;
 	if (array->tensor.dtype != dtype->dtype || !dfg_shape_equal(&array->tensor.shape, shape->shape))
 		return DFG_ERR(DFG_DATA, "is %s, but '%s' has %s", dfg_type_words(dtype->dtype, shape->shape).s, location,

@@ -89,7 +89,7 @@ static struct dfg_err *read_port(
 {
 	struct each inner = {each->r, each->function, port};
 	DFG_TRY(for_each_in(&inner, wire, field, port_field));
-	return port->name ? NULL : DFG_ERR(DFG_DATA, "an input or output without a name");
+	return port->name ? NULL : DFG_ERR(DFG_DATA, "an input or output has no name");
 }
 
 /* Reads an attribute with a default as if it were an entry of a map. */

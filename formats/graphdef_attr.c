@@ -101,7 +101,7 @@ static struct dfg_err *check_dtype(uint64_t number)
 {
 	uint64_t base = number > DFG_REF ? number - DFG_REF : number;
 	if (number && !dfg_dtype_size((enum dfg_dtype)(base < DFG_DTYPES ? base : 0)))
-		return DFG_ERR(DFG_DATA, "%" PRId64 " is not the number of a type", (int64_t)number);
+		return DFG_ERR(DFG_DATA, "type number %" PRId64 " is unknown", (int64_t)number);
 	return NULL;
 }
 
@@ -121,7 +121,7 @@ static struct dfg_err *read_value(
 	switch (field->field->type) {
 	case PROTOBUF_C_TYPE_STRING:
 		if (!dfg_utf8_is(field->bytes, field->length))
-			return dfg_wire_error(&r->file, field->tag, "a string that is not UTF-8");
+			return dfg_wire_error(&r->file, field->tag, "a string is not UTF-8");
 		/* fall through */
 	case PROTOBUF_C_TYPE_BYTES:
 		out_value->s = (struct dfg_string){(const char *)field->bytes, field->length};
@@ -182,7 +182,8 @@ static struct dfg_err *count_items(const struct dfg_wire *list, enum dfg_attr_ki
 			return NULL;
 		enum dfg_attr_kind kind = kind_of(met.field->id, true);
 		if (*out_kind != DFG_ATTR_NONE && *out_kind != kind)
-			return DFG_ERR(DFG_DATA, "a list has items of two kinds");
+			return DFG_ERR(DFG_DATA, "a list has items in field %s and in an earlier field, expected one kind of items",
+				met.field->name);
 		*out_kind = kind;
 		size_t fixed = dfg_wire_fixed(met.field->type);
 		for (size_t i = 0; met.kind == DFG_WIRE_ITEMS && !fixed && i < met.length; i++)
@@ -218,7 +219,7 @@ static struct dfg_err *read_list(struct dfg_reader *r, const struct dfg_wire *wi
 	DFG_TRY(dfg_reader_allocate(r, 1, sizeof *list, &list));
 	struct dfg_err *err = count_items(&walk, &list->kind, &most);
 	if (!err && most >= UINT32_MAX)
-		err = DFG_ERR(DFG_DATA, "a list of %zu items", most);
+		err = DFG_ERR(DFG_DATA, "a list has %zu items, the limit is %u", most, UINT32_MAX - 1);
 	DFG_TRY(err);
 	if (most)
 		DFG_TRY(dfg_reader_allocate(r, most, sizeof *item, &item));

@@ -280,7 +280,7 @@ static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wi
 	struct dfg_wire inner;
 	struct dfg_graph *graph = r->graph;
 	if (graph->count == DFG_NONE - 1)
-		return DFG_ERR(DFG_DATA, "more than %" PRIu32 " nodes", graph->count);
+		return DFG_ERR(DFG_DATA, "the graph has more than %" PRIu32 " nodes, the limit", graph->count);
 	DFG_TRY(dfg_reader_reserve(r, &graph->node, &graph->room, (size_t)graph->count + 1, sizeof *graph->node));
 	DFG_TRY(dfg_wire_open(wire, field, &inner));
 	struct dfg_node *node = &graph->node[graph->count];

@@ -115,7 +115,7 @@ static struct dfg_err *check_parts(const struct parts *parts, struct dfg_literal
 	if (!size)
 		return DFG_ERR(DFG_DATA, "a tensor has the invalid type number %" PRId64, (int64_t)parts->dtype);
 	if (!dfg_shape_known(&parts->shape))
-		return DFG_ERR(DFG_DATA, "a tensor has the shape %s", dfg_shape_words(&parts->shape).s);
+		return DFG_ERR(DFG_DATA, "a tensor has shape %s, expected known dimensions", dfg_shape_words(&parts->shape).s);
 	literal->dtype = (enum dfg_dtype)parts->dtype;
 	literal->shape = parts->shape;
 	DFG_TRY(dfg_shape_bytes(&literal->shape, literal->dtype, &bytes));
@@ -123,7 +123,8 @@ static struct dfg_err *check_parts(const struct parts *parts, struct dfg_literal
 	if (parts->content.length && parts->list)
 		return DFG_ERR(DFG_DATA, "a tensor has both tensor_content and %s", parts->run.field->name);
 	if (parts->list && parts->list != dfg_tensor_list_field(literal->dtype))
-		return DFG_ERR(DFG_DATA, "%s in a tensor of %s", parts->run.field->name, dfg_dtype_name(literal->dtype));
+		return DFG_ERR(DFG_DATA, "a tensor of %s has its values in field %s, which holds other types",
+			dfg_dtype_name(literal->dtype), parts->run.field->name);
 	return NULL;
 }
 
@@ -132,7 +133,8 @@ static struct dfg_err *take_content(const struct parts *parts, int64_t count, st
 	const struct dfg_wire_field *content = &parts->content;
 	size_t size = dfg_dtype_size(literal->dtype);
 	if (literal->dtype == DFG_STRING)
-		return DFG_ERR(DFG_DATA, "a tensor of %s has tensor_content", dfg_dtype_name(literal->dtype));
+		return DFG_ERR(
+			DFG_DATA, "a tensor of %s has tensor_content, expected string_val", dfg_dtype_name(literal->dtype));
 	if (content->length != (size_t)count * size)
 		return DFG_ERR(DFG_DATA, "%s has %zu bytes in tensor_content, not %zu",
 			dfg_type_words(literal->dtype, &literal->shape).s, content->length, (size_t)count * size);
@@ -188,8 +190,9 @@ static struct dfg_err *take_values(struct dfg_reader *r, const struct dfg_wire *
 	bool bytes = parts->list == TENSOR_FLOAT8;
 	size_t given = bytes ? parts->run.length : pairs ? parts->items / 2 : parts->items;
 	if (given > (size_t)count || (pairs && parts->items % 2))
-		return DFG_ERR(DFG_DATA, "%s has %zu values in %s", dfg_type_words(literal->dtype, &literal->shape).s,
-			parts->items, parts->run.field->name);
+		return DFG_ERR(DFG_DATA, "%s has %zu values in %s, expected at most %zu",
+			dfg_type_words(literal->dtype, &literal->shape).s, parts->items, parts->run.field->name,
+			(size_t)count << pairs);
 	literal->given = (int64_t)given;
 	size_t fixed = dfg_wire_fixed(parts->run.field->type);
 	bool one_run = bytes || (fixed && parts->runs == 1);
@@ -206,8 +209,9 @@ static struct dfg_err *keep_objects(struct dfg_reader *r, const struct dfg_wire 
 {
 	size_t length;
 	if (parts->content.length || parts->items > (size_t)count)
-		return DFG_ERR(DFG_DATA, "%s with %zu values%s", dfg_type_words(literal->dtype, &literal->shape).s,
-			parts->items, parts->content.length ? " and tensor_content" : "");
+		return DFG_ERR(DFG_DATA, "%s has %zu values%s, expected at most %zu values and no tensor_content",
+			dfg_type_words(literal->dtype, &literal->shape).s, parts->items,
+			parts->content.length ? " and tensor_content" : "", (size_t)count);
 	DFG_TRY(dfg_reader_canonical(r, wire, &literal->data, &length));
 	literal->given = (int64_t)length;
 	return NULL;

@@ -183,7 +183,7 @@ static struct dfg_err *count_bytes(struct dfg_npy_header *header)
 	for (int i = 0; i < header->shape.rank; i++) {
 		empty |= !header->shape.dim[i];
 		if (header->shape.dim[i] && __builtin_mul_overflow(bytes, (size_t)header->shape.dim[i], &bytes))
-			return DFG_ERR(DFG_DATA, "the shape is too large for any file");
+			return DFG_ERR(DFG_DATA, "shape %s is too large for any file", dfg_shape_words(&header->shape).s);
 	}
 	if (!header->width && !empty)
 		return DFG_ERR(DFG_DATA, "strings have width 0");
@@ -216,7 +216,7 @@ struct dfg_err *dfg_npy_header(const uint8_t *bytes, size_t size, size_t *out_si
 	out_header->offset = *out_size;
 	DFG_TRY(count_bytes(out_header));
 	if (__builtin_add_overflow(*out_size, out_header->bytes, out_size))
-		return DFG_ERR(DFG_DATA, "the shape is too large for any file");
+		return DFG_ERR(DFG_DATA, "shape %s is too large for any file", dfg_shape_words(&out_header->shape).s);
 	return NULL;
 }
 

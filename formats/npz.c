@@ -34,7 +34,8 @@ static struct dfg_err *read_deflated(const struct dfg_zip_member *member, size_t
 {
 	struct dfg_buffer *unpacked;
 	if (member->size > *budget)
-		return DFG_ERR(DFG_DATA, "unpacks to %llu bytes, more than the limit", (unsigned long long)member->size);
+		return DFG_ERR(DFG_DATA, "unpacks to %llu bytes, more than the %zu that are left of the limit of the file",
+			(unsigned long long)member->size, *budget);
 	*budget -= member->size;
 	DFG_TRY(dfg_inflate(member->data, member->packed, member->size, &unpacked));
 	struct dfg_err *err = NULL;

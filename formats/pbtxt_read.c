@@ -67,7 +67,8 @@ static struct dfg_err *fill_length(struct parser *p, size_t at)
 	DFG_TRY(dfg_text_check(p->out));
 	uint64_t length = p->out->length - at - PADDED;
 	if (length >> 7 * PADDED)
-		return dfg_pbtxt_error(&p->lexer, "a message of %" PRIu64 " bytes", length);
+		return dfg_pbtxt_error(&p->lexer, "a message has %" PRIu64 " bytes, the limit is %" PRIu64, length,
+			((uint64_t)1 << 7 * PADDED) - 1);
 	for (int i = 0; i < PADDED; i++, length >>= 7)
 		p->out->s[at + (size_t)i] = (char)((length & 0x7f) | (i < PADDED - 1 ? 0x80 : 0));
 	return NULL;

@@ -132,7 +132,8 @@ static struct dfg_err *check_device(const struct dfg_plan_folder *plan, uint32_t
 	const char *name = plan->device[i];
 	size_t length = strlen(name);
 	if (strncmp(name, "/job:", 5) || length > DEVICE_MOST || strspn(name, plain) != length)
-		return DFG_ERR(DFG_DATA, "\"name\" is not the name of a device");
+		return DFG_ERR(
+			DFG_DATA, "\"name\" is '%.200s', expected the name of a device such as /job:worker/task:0", name);
 	for (uint32_t j = 0; j < i; j++)
 		if (!strcmp(plan->device[j], name))
 			return DFG_ERR(DFG_DATA, "w%u also has the name %s", j, name);
@@ -195,7 +196,8 @@ static struct dfg_err *read_shape(const struct dfg_json *object, struct dfg_shap
 	for (const struct dfg_json *dim = list->first; dim; dim = dim->next) {
 		bool unknown = dim->kind == DFG_JSON_NULL;
 		if (!unknown && (!dim->whole || dim->integer < 0))
-			return DFG_ERR(DFG_DATA, "\"shape\" has an invalid dimension");
+			return DFG_ERR(DFG_DATA, "\"shape\" has dimension %d that is neither null nor an integer of at least 0",
+				out_shape->rank);
 		out_shape->dim[out_shape->rank++] = unknown ? DFG_UNKNOWN : dim->integer;
 	}
 	return NULL;
@@ -210,14 +212,16 @@ static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena
 	DFG_TRY(dfg_json_need_size(object, "depth", &depth));
 	DFG_TRY(dfg_json_need(object, "each", DFG_JSON_STRING, &each));
 	if (depth > DFG_LINK_DEPTH || !depth != !*transfer->loop)
-		return DFG_ERR(DFG_DATA, "\"depth\" is %llu in loop '%s'", (unsigned long long)depth, transfer->loop);
+		return DFG_ERR(DFG_DATA, "\"depth\" is %llu in loop '%s', expected %d to %d", (unsigned long long)depth,
+			transfer->loop, *transfer->loop ? 1 : 0, *transfer->loop ? DFG_LINK_DEPTH : 0);
 	transfer->depth = (uint32_t)depth;
 	for (int turn = 0; turn < 2; turn++) {
 		transfer->each_evaluation = turn && depth;
 		if (!strcmp(each->string, dfg_plan_folder_each(transfer)))
 			return NULL;
 	}
-	return DFG_ERR(DFG_DATA, "\"each\" has an invalid value %s", depth ? "in a loop" : "outside of loops");
+	return DFG_ERR(DFG_DATA, "\"each\" is '%.40s', expected %s", each->string,
+		depth ? "pivot or turn, as in a loop" : "step, as outside of loops");
 }
 
 static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, struct dfg_plan_folder *plan)
@@ -228,7 +232,8 @@ static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, 
 	*transfer = (struct dfg_transfer){.loop = ""};
 	DFG_TRY(dfg_json_need_size(object, "number", &number));
 	if (number != i)
-		return DFG_ERR(DFG_DATA, "\"number\" is %llu", (unsigned long long)number);
+		return DFG_ERR(
+			DFG_DATA, "\"number\" is %llu, expected %u: transfers are listed in order", (unsigned long long)number, i);
 	DFG_TRY(need_string(object, "tensor", &plan->arena, &transfer->tensor));
 	DFG_TRY(read_device(object, "from", plan, &transfer->from));
 	DFG_TRY(read_device(object, "to", plan, &transfer->to));
@@ -236,7 +241,7 @@ static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, 
 		return DFG_ERR(DFG_DATA, "goes from w%u to w%u: its ends must be on two devices", transfer->from, transfer->to);
 	DFG_TRY(dfg_json_need(object, "dtype", DFG_JSON_STRING, &dtype));
 	if (!(transfer->dtype = dfg_dtype_find(dtype->string, strlen(dtype->string))))
-		return DFG_ERR(DFG_DATA, "\"dtype\" is not the name of a dtype");
+		return DFG_ERR(DFG_DATA, "\"dtype\" is '%.40s', expected a dtype such as f32", dtype->string);
 	DFG_TRY(read_shape(object, &transfer->shape));
 	DFG_TRY(read_loop(object, &plan->arena, transfer));
 	if (!*transfer->loop)

@@ -134,8 +134,8 @@ struct dfg_err *dfg_reader_canonical(
 struct dfg_err *dfg_reader_drop(struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field)
 {
 	if (r->file.strict)
-		return dfg_wire_error(
-			&r->file, field->tag, "%s of a %s is not kept", field->field->name, wire->type->short_name);
+		return dfg_wire_error(&r->file, field->tag, "field %s of a %s cannot be represented and would be lost",
+			field->field->name, wire->type->short_name);
 	if (!r->file.unknown++) {
 		r->file.first_unknown.message = wire->type->short_name;
 		r->file.first_unknown.number = field->field->id;

@@ -126,8 +126,8 @@ static struct dfg_err *check_cover(struct span *span, size_t count, uint64_t siz
 		qsort(span, count, sizeof *span, by_place);
 	for (size_t i = 0; i < count; i++) {
 		if (span[i].begin != at)
-			return DFG_ERR(DFG_DATA, "%s at byte %llu of the elements", span[i].begin < at ? "overlap" : "a hole",
-				(unsigned long long)at);
+			return DFG_ERR(DFG_DATA, "the arrays %s at byte %llu of the elements",
+				span[i].begin < at ? "overlap" : "leave a hole", (unsigned long long)at);
 		at = span[i].end;
 	}
 	if (at != size)

@@ -10,7 +10,7 @@ struct dfg_err *dfg_row_of(const struct dfg_op *op, enum dfg_dtype dtype, dfg_ro
 {
 	*out_row = op->row[dfg_is_half(dtype) ? DFG_F32 : dtype];
 	if (!*out_row)
-		return DFG_ERR(DFG_DATA, "%s does not compute %s", op->name, dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, "%s does not support %s", op->name, dfg_dtype_name(dtype));
 	return NULL;
 }
 

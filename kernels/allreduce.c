@@ -17,7 +17,7 @@ static struct dfg_err *start_shape(struct dfg_infer *node)
 static struct dfg_err *find_group(struct dfg_kernel *ctx, struct dfg_group **out_group)
 {
 	struct dfg_state *state = ctx->host->state(ctx);
-	return state ? dfg_group_of(state, out_group) : DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
+	return state ? dfg_group_of(state, out_group) : DFG_ERR(DFG_DATA, "%s requires a session", ctx->call->op->name);
 }
 
 static struct dfg_err *start_run(struct dfg_kernel *ctx)
@@ -64,7 +64,8 @@ static struct dfg_err *done_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *ticket = dfg_kernel_input(ctx, 0);
 	struct dfg_group *group;
 	if (ticket->shape.rank || *(const int64_t *)ticket->data < 0)
-		return DFG_ERR(DFG_DATA, "the ticket must be the number of a bucket");
+		return DFG_ERR(DFG_DATA, "the ticket is %s, expected the number of a bucket, an i64 scalar of at least 0",
+			dfg_type_words(ticket->dtype, &ticket->shape).s);
 	DFG_TRY(find_group(ctx, &group));
 	for (int i = 0; i < ctx->call->n_out; i++) {
 		struct dfg_tensor value;

@@ -1,4 +1,6 @@
 /* Broadcasting as an op of its own, and arithmetic on shapes that broadcast. */
+#include <inttypes.h>
+
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 
@@ -10,7 +12,7 @@ static struct dfg_err *broadcast_to_shape(struct dfg_infer *node)
 	node->out[0] = to;
 	for (int d = 0; d < to.rank; d++)
 		if (dfg_int_of(node, 1, d) == -1)
-			return DFG_ERR(DFG_DATA, "dimension %d of the shape is -1", d);
+			return DFG_ERR(DFG_DATA, "dimension %d of the shape is -1, expected at least 0", d);
 	if (to.rank < 0 || in->rank < 0)
 		return NULL;
 	if (in->rank > to.rank || !dfg_shape_known(&to) || !dfg_shape_known(in)) {
@@ -73,7 +75,8 @@ static struct dfg_err *as_shape(const struct dfg_tensor *vector, struct dfg_shap
 	*out_shape = (struct dfg_shape){.rank = (int)rank};
 	for (int d = 0; d < rank; d++)
 		if ((out_shape->dim[d] = dfg_tensor_int(vector, d)) < 0)
-			return DFG_ERR(DFG_DATA, "dimension %d of a shape is negative", d);
+			return DFG_ERR(
+				DFG_DATA, "dimension %d of the shape is %" PRId64 ", expected at least 0", d, out_shape->dim[d]);
 	return NULL;
 }
 
@@ -155,7 +158,7 @@ static struct dfg_err *tile_shape(struct dfg_infer *node)
 	for (int d = 0; d < node->out[0].rank; d++) {
 		int64_t multiple = dfg_int_of(node, 1, d);
 		if (multiple < 0 && multiple != DFG_NOT_KNOWN)
-			return DFG_ERR(DFG_DATA, "multiple %d is negative", d);
+			return DFG_ERR(DFG_DATA, "multiple %d is %" PRId64 ", expected at least 0", d, multiple);
 		DFG_TRY(dfg_dim_product(in->rank < 0 ? DFG_UNKNOWN : in->dim[d], multiple, &node->out[0].dim[d]));
 	}
 	return NULL;

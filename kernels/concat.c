@@ -31,7 +31,7 @@ static struct dfg_err *join_shapes(const struct dfg_infer *node, struct join joi
 		if (part.rank < 0 || sum < 0 || axis < 0 || part.dim[axis] < 0)
 			sum = DFG_UNKNOWN;
 		else if (__builtin_add_overflow(sum, part.dim[axis], &sum))
-			return DFG_ERR(DFG_DATA, "the axis would be too long");
+			return DFG_ERR(DFG_DATA, "the sizes of inputs 0 to %d along axis %d add up to more than 2^63 - 1", i, axis);
 		for (int d = 0; d < part.rank; d++)
 			part.dim[d] = axis < 0 || d == axis ? DFG_UNKNOWN : part.dim[d];
 		if (!dfg_shape_fits(out, &part))
@@ -200,7 +200,8 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 		const struct dfg_tensor *shape = dfg_kernel_input(ctx, i);
 		struct dfg_tensor *out;
 		if (!dfg_shape_equal(&shape->shape, &DFG_SHAPE_VECTOR(rank)))
-			return DFG_ERR(DFG_DATA, "input %d must have %" PRId64 " dimensions", i, rank);
+			return DFG_ERR(
+				DFG_DATA, "input %d is %s, expected [%" PRId64 "]", i, dfg_shape_words(&shape->shape).s, rank);
 		DFG_TRY(dfg_kernel_output(ctx, i - 1, &shape->shape, &out));
 		for (int d = 0; d < rank; d++) {
 			int64_t dim = dfg_tensor_int(shape, d), value = d == axis ? offset : 0;
@@ -210,7 +211,7 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 			dfg_convert(out->dtype, dfg_tensor_at(out, d), DFG_I64, &value, 1);
 		}
 		if (__builtin_add_overflow(offset, dfg_tensor_int(shape, axis), &offset))
-			return DFG_ERR(DFG_DATA, "the axis would be too long");
+			return DFG_ERR(DFG_DATA, "the sizes of inputs 1 to %d along axis %d add up to more than 2^63 - 1", i, axis);
 	}
 	return NULL;
 }

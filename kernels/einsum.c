@@ -29,9 +29,13 @@ struct equation {
 	bool seen[LABELS];
 };
 
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/* The label of a letter: its place in letters; -1 for other characters. */
 static int letter(char c)
 {
-	return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1;
+	const char *at = c ? strchr(letters, c) : NULL;
+	return at ? (int)(at - letters) : -1;
 }
 
 /* Cuts the text into terms and checks each. */
@@ -90,7 +94,8 @@ static struct dfg_err *size_label(struct equation *e, int label, int64_t dim)
 	if (!e->seen[label] || *size == DFG_UNKNOWN || (stretches && *size == 1))
 		*size = e->seen[label] && dim == DFG_UNKNOWN ? *size : dim;
 	else if (dim != *size && dim != DFG_UNKNOWN && !(stretches && dim == 1))
-		return DFG_ERR(DFG_DATA, "one label has dimensions %lld and %lld", (long long)*size, (long long)dim);
+		return DFG_ERR(DFG_DATA, "label %.*s has dimensions %lld and %lld, expected equal ones", stretches ? 3 : 1,
+			stretches ? "..." : &letters[label], (long long)*size, (long long)dim);
 	e->seen[label] = true;
 	return NULL;
 }

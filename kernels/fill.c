@@ -13,7 +13,7 @@ static struct dfg_err *fill_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_shape_of(node, 0, &node->out[0]));
 	for (int d = 0; d < node->out[0].rank; d++)
 		if (dfg_int_of(node, 0, d) == -1)
-			return DFG_ERR(DFG_DATA, "dimension %d of the shape is -1", d);
+			return DFG_ERR(DFG_DATA, "dimension %d of the shape is -1, expected at least 0", d);
 	size_t bytes;
 	return dfg_shape_known(&node->out[0]) ? dfg_shape_bytes(&node->out[0], DFG_U8, &bytes) : NULL;
 }
@@ -51,7 +51,7 @@ const struct dfg_op dfg_op_Fill = {
 static struct dfg_err *range_count(double start, double limit, double delta, double exact, int64_t *out_count)
 {
 	if (!(delta < 0 || delta > 0))
-		return DFG_ERR(DFG_DATA, "the step is %g", delta);
+		return DFG_ERR(DFG_DATA, "delta is %g, expected a number other than 0", delta);
 	if (delta > 0 ? !(start <= limit) : !(start >= limit))
 		return DFG_ERR(DFG_DATA, "cannot go from %g to %g in steps of %g", start, limit, delta);
 	if (!isfinite(start) || !isfinite(limit))
@@ -72,7 +72,7 @@ static struct dfg_err *range_count_int(int64_t start, int64_t limit, int64_t del
 		step = -step;
 	}
 	if (!delta)
-		return DFG_ERR(DFG_DATA, "the step is 0");
+		return DFG_ERR(DFG_DATA, "delta is 0, expected a number other than 0");
 	if (way && step < 0)
 		return DFG_ERR(DFG_DATA, "cannot go from %" PRId64 " to %" PRId64 " in steps of %" PRId64, start, limit, delta);
 	__int128 count = way ? (way + step - 1) / step : 0;

@@ -23,7 +23,7 @@ static struct dfg_err *pick_of(const struct dfg_resolved_node *call, const struc
 	int64_t batch = v2 ? call->attr[0].i : 0;
 	*out_pick = (struct pick){0};
 	if (!v2 && params->rank == 0)
-		return DFG_ERR(DFG_DATA, "cannot gather from a scalar");
+		return DFG_ERR(DFG_DATA, "params is a scalar, expected at least one dimension");
 	if (v2)
 		DFG_TRY(dfg_axis(given, params->rank, &out_pick->axis));
 	if (batch < -indices->rank || batch > indices->rank)

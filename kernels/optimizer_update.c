@@ -48,7 +48,8 @@ static struct dfg_err *lock_all(struct update *u)
 			if (u->variable[i] > last && (next < 0 || u->variable[i] < u->variable[next]))
 				next = i;
 		if (next < 0)
-			err = DFG_ERR(DFG_DATA, "one variable is used for two slots");
+			err = DFG_ERR(DFG_DATA, "variable '%s' is used for two slots, expected a variable of its own for each",
+				last->resource.name);
 		else
 			err = dfg_variable_lock(u->variable[next], &u->slot[next]);
 		last = next < 0 ? last : u->variable[next];

@@ -140,14 +140,16 @@ static struct dfg_err *get_run(struct dfg_kernel *ctx)
 	const struct dfg_list *shapes = dfg_kernel_attr(ctx)[OUTPUT_SHAPES].list;
 	DFG_TRY(dfg_object_in(ctx, 0, dfg_optional_kind, &optional));
 	if (optional->count < 0)
-		return DFG_ERR(DFG_DATA, "the optional has no values");
+		return DFG_ERR(DFG_DATA, "the optional is empty, expected one with values");
 	if (optional->count != ctx->call->n_out)
 		return DFG_ERR(DFG_DATA, "the optional has %d values, expected %d", optional->count, ctx->call->n_out);
 	for (int i = 0; i < optional->count; i++) {
 		const struct dfg_tensor *at = &optional->at[i];
 		struct dfg_tensor value;
 		if (at->dtype != (enum dfg_dtype)ctx->call->out_dtype[i] || !dfg_shape_fits(&at->shape, shapes->item[i].shape))
-			return DFG_ERR(DFG_DATA, "value %d of the optional is %s", i, dfg_type_words(at->dtype, &at->shape).s);
+			return DFG_ERR(DFG_DATA, "value %d of the optional is %s, expected %s", i,
+				dfg_type_words(at->dtype, &at->shape).s,
+				dfg_type_words((enum dfg_dtype)ctx->call->out_dtype[i], shapes->item[i].shape).s);
 		DFG_TRY(dfg_tensor_share(at, &value));
 		DFG_TRY(ctx->host->give(ctx, i, &value));
 	}
@@ -158,7 +160,8 @@ static struct dfg_err *get_shape(struct dfg_infer *node)
 {
 	const struct dfg_list *shapes = node->call->attr[OUTPUT_SHAPES].list;
 	if (shapes->count != node->call->n_out)
-		return DFG_ERR(DFG_DATA, "%u shapes for %d values", shapes->count, node->call->n_out);
+		return DFG_ERR(
+			DFG_DATA, "output_shapes has %u shapes, expected %d, one for each value", shapes->count, node->call->n_out);
 	for (int i = 0; i < node->call->n_out; i++)
 		node->out[i] = *shapes->item[i].shape;
 	return NULL;

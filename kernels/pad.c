@@ -13,7 +13,8 @@ static struct dfg_err *padding_of(const struct dfg_infer *node, int d, int64_t *
 	*out_before = dfg_int_of(node, PADDINGS, 2 * d);
 	*out_after = dfg_int_of(node, PADDINGS, 2 * d + 1);
 	if ((*out_before < 0 && *out_before != DFG_NOT_KNOWN) || (*out_after < 0 && *out_after != DFG_NOT_KNOWN))
-		return DFG_ERR(DFG_DATA, "the padding of dimension %d is negative", d);
+		return DFG_ERR(DFG_DATA, "the padding of dimension %d is %" PRId64 ", expected at least 0", d,
+			*out_before < 0 && *out_before != DFG_NOT_KNOWN ? *out_before : *out_after);
 	return NULL;
 }
 
@@ -47,7 +48,9 @@ static struct dfg_err *pad_shape(struct dfg_infer *node)
 		if (dim >= 0 && before >= 0 && after >= 0 &&
 			(__builtin_add_overflow(dim, before, &out->dim[d]) ||
 				__builtin_add_overflow(out->dim[d], after, &out->dim[d])))
-			return DFG_ERR(DFG_DATA, "the padding of dimension %d is too large", d);
+			return DFG_ERR(DFG_DATA,
+				"dimension %d is %" PRId64 ", with padding of %" PRId64 " and %" PRId64 " more than 2^63 - 1", d, dim,
+				before, after);
 	}
 	return NULL;
 }

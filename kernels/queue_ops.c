@@ -443,7 +443,7 @@ static struct dfg_err *check_take(struct dfg_kernel *ctx, bool many, int64_t *ou
 	*out_wanted = 1;
 	if (many)
 		DFG_TRY(dfg_element_index(ctx, 1, out_wanted));
-	return *out_wanted < 0 ? DFG_ERR(DFG_DATA, "cannot take %" PRId64 " elements", *out_wanted) : NULL;
+	return *out_wanted < 0 ? DFG_ERR(DFG_DATA, "n is %" PRId64 ", expected at least 0", *out_wanted) : NULL;
 }
 
 static struct dfg_err *take(struct dfg_kernel *ctx, bool many, bool fewer)

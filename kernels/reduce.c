@@ -22,7 +22,8 @@ static struct dfg_err *mark_axes(const struct dfg_infer *node, int rank, bool *o
 	int64_t n = dfg_length_of(node, 1);
 	*out_all_known = n >= 0;
 	if (n > DFG_RANK_MAX) /* axes must differ */
-		return DFG_ERR(DFG_DATA, "%" PRId64 " axes for %d dimensions", n, rank);
+		return DFG_ERR(
+			DFG_DATA, "%" PRId64 " axes are given, expected at most the %d dimensions of the input", n, rank);
 	for (int d = 0; d < rank; d++)
 		out_gone[d] = false;
 	for (int64_t i = 0; i < n; i++) {

@@ -12,7 +12,7 @@ static struct dfg_err *sequence_axes(const struct dfg_resolved_node *call, int r
 	DFG_TRY(dfg_axis(call->attr[SEQ_DIM].i, rank, out_seq));
 	DFG_TRY(dfg_axis(call->attr[BATCH_DIM].i, rank, out_batch));
 	if (*out_seq == *out_batch)
-		return DFG_ERR(DFG_DATA, "seq_dim and batch_dim are both %d", *out_seq);
+		return DFG_ERR(DFG_DATA, "seq_dim and batch_dim are both %d, expected different dimensions", *out_seq);
 	return NULL;
 }
 

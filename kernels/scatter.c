@@ -109,7 +109,7 @@ static struct dfg_err *scatter_nd_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_shape_of(node, 2, &node->out[0]));
 	for (int d = 0; d < node->out[0].rank; d++)
 		if (dfg_int_of(node, 2, d) == -1)
-			return DFG_ERR(DFG_DATA, "dimension %d of the shape is -1", d);
+			return DFG_ERR(DFG_DATA, "dimension %d of the shape is -1, expected at least 0", d);
 	return check_updates(node->in[0], node->in[1], &node->out[0]);
 }
 

@@ -141,7 +141,7 @@ static struct dfg_err *cut_range(struct cut *cut, int i, const struct item *item
 	int64_t dim = cut->of->dim[cut->d], stride = item->stride, size = DFG_UNKNOWN, begin = 0;
 	bool from_start = masked(cut, BEGIN_MASK, i), to_end = masked(cut, END_MASK, i);
 	if (!stride)
-		return DFG_ERR(DFG_DATA, "stride %d is 0", i);
+		return DFG_ERR(DFG_DATA, "stride %d is 0, expected another number", i);
 	if (dim >= 0 && stride != DFG_NOT_KNOWN && (from_start || item->begin != DFG_NOT_KNOWN) &&
 		(to_end || item->end != DFG_NOT_KNOWN)) {
 		int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
@@ -178,7 +178,7 @@ static struct dfg_err *cut_all(struct cut *cut, const struct item *item, int n)
 		named += !masked(cut, ELLIPSIS_MASK, i) && !masked(cut, NEW_AXIS_MASK, i);
 	}
 	if (ellipses > 1)
-		return DFG_ERR(DFG_DATA, "more than one ellipsis");
+		return DFG_ERR(DFG_DATA, "ellipsis_mask has %d bits, expected at most one", ellipses);
 	if (named > cut->of->rank)
 		return DFG_ERR(
 			DFG_DATA, "%d indices for the %d dimensions of %s", named, cut->of->rank, dfg_shape_words(cut->of).s);
@@ -205,7 +205,8 @@ static struct dfg_err *cut_of(const struct dfg_infer *node, const struct dfg_sha
 		int64_t length = dfg_length_of(node, i);
 		DFG_TRY(dfg_need_rank(node, i, 1));
 		if (n >= 0 && length >= 0 && length != n)
-			return DFG_ERR(DFG_DATA, "begin, end and strides have different lengths");
+			return DFG_ERR(DFG_DATA, "%s has %" PRId64 " numbers, expected %" PRId64, node->call->signature->in[i].name,
+				length, n);
 		n = length >= 0 ? length : n;
 	}
 	if (n > 2 * DFG_RANK_MAX)

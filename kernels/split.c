@@ -139,7 +139,7 @@ static struct dfg_err *split_sizes(const struct dfg_infer *node, int axis, struc
 		if (size == -1)
 			left = i;
 		else if (__builtin_add_overflow(sum, size, &sum))
-			return DFG_ERR(DFG_DATA, "the sizes are too large");
+			return DFG_ERR(DFG_DATA, "sizes 0 to %d add up to more than 2^63 - 1", i);
 	}
 	if (in->dim[axis] >= 0 && (left >= 0 ? sum > in->dim[axis] : sum != in->dim[axis]))
 		return DFG_ERR(DFG_DATA, "sizes add up to %" PRId64 ", which does not fit dimension %d of %s", sum, axis,

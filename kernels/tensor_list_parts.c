@@ -193,7 +193,7 @@ static struct dfg_err *split_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_element_indices(ctx, 2, &n));
 	DFG_TRY(dfg_element_shape(dfg_kernel_input(ctx, 1), &element));
 	if (!dfg_kernel_input(ctx, 0)->shape.rank)
-		return DFG_ERR(DFG_DATA, "cannot split a scalar");
+		return DFG_ERR(DFG_DATA, "input 0 is a scalar, expected rows to split");
 	DFG_TRY(ctx->host->keep(ctx, 0, &value));
 	struct dfg_err *err = dfg_tensor_list_new(value.dtype, &element, &list);
 	if (!err)
@@ -206,7 +206,7 @@ static struct dfg_err *split_shape(struct dfg_infer *node)
 {
 	struct dfg_shape element, part = *node->in[0];
 	if (!part.rank)
-		return DFG_ERR(DFG_DATA, "cannot split a scalar");
+		return DFG_ERR(DFG_DATA, "input 0 is a scalar, expected rows to split");
 	DFG_TRY(dfg_need_rank(node, 2, 1));
 	DFG_TRY(dfg_tensor_list_shape_input(node, 1, &element));
 	if (part.rank > 0)

@@ -69,9 +69,10 @@ void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed)
 	dfg_packet_put(packet, (uint64_t)feed->shape.dim[0]);
 }
 
-static struct dfg_err *no_such_rows(void)
+static struct dfg_err *no_such_rows(uint64_t first, uint64_t n, uint64_t all)
 {
-	return DFG_ERR(DFG_PROTOCOL, "a step requests rows that the file does not have");
+	return DFG_ERR(DFG_PROTOCOL, "a step requests %llu rows from row %llu, but the file has %llu",
+		(unsigned long long)n, (unsigned long long)first, (unsigned long long)all);
 }
 
 static struct dfg_err *get_from(
@@ -79,7 +80,7 @@ static struct dfg_err *get_from(
 {
 	uint64_t first = dfg_packet_get(packet), n = dfg_packet_get(packet), all = (uint64_t)source->all.shape.dim[0];
 	if (first > all || n > all - first)
-		return no_such_rows();
+		return no_such_rows(first, n, all);
 	return dfg_samples_take(&source->all, (int64_t)first, NULL, (int64_t)n, out_feed);
 }
 
@@ -88,11 +89,16 @@ static struct dfg_err *get_listed(
 {
 	struct dfg_tensor order;
 	dfg_packet_get_tensor(packet, &order);
-	bool fits = order.dtype == DFG_I64 && order.shape.rank == 1;
-	for (int64_t i = 0; fits && i < order.shape.dim[0]; i++)
-		fits = dfg_tensor_int(&order, i) >= 0 && dfg_tensor_int(&order, i) < source->all.shape.dim[0];
-	struct dfg_err *err =
-		fits ? dfg_samples_take(&source->all, 0, order.data, order.shape.dim[0], &source->batch) : no_such_rows();
+	int64_t all = source->all.shape.dim[0];
+	struct dfg_err *err = NULL;
+	if (order.dtype != DFG_I64 || order.shape.rank != 1)
+		err = DFG_ERR(DFG_PROTOCOL, "a step lists its rows as %s, expected an i64 vector",
+			dfg_type_words(order.dtype, &order.shape).s);
+	for (int64_t i = 0; !err && i < order.shape.dim[0]; i++)
+		if (dfg_tensor_int(&order, i) < 0 || dfg_tensor_int(&order, i) >= all)
+			err = no_such_rows((uint64_t)dfg_tensor_int(&order, i), 1, (uint64_t)all);
+	if (!err)
+		err = dfg_samples_take(&source->all, 0, order.data, order.shape.dim[0], &source->batch);
 	dfg_tensor_release(&order);
 	return err ? err : dfg_tensor_share(&source->batch, out_feed);
 }
@@ -107,7 +113,8 @@ struct dfg_err *dfg_rows_get(
 	}
 	uint64_t number = dfg_packet_get(packet);
 	if (number >= sources || !source[number].all.shape.dim[0] || (kind != ROWS_FROM && kind != ROWS_LISTED))
-		return no_such_rows();
+		return DFG_ERR(DFG_PROTOCOL, "a step requests rows in form %llu of file %llu, but there are %zu files",
+			(unsigned long long)kind, (unsigned long long)number, sources);
 	return kind == ROWS_FROM ? get_from(packet, &source[number], out_feed)
 							 : get_listed(packet, &source[number], out_feed);
 }

@@ -185,7 +185,7 @@ static struct dfg_err *share(
 	DFG_TRY(shm_hello_receive(fd, until, &hello, &memory));
 	struct dfg_err *err = shm_hello_check(&hello, shm->secret);
 	if (!err && hello.self != peer)
-		err = DFG_ERR(DFG_PROTOCOL, "it is %s", dfg_peer_words(hello.self).s);
+		err = DFG_ERR(DFG_PROTOCOL, "it is %s, expected %s", dfg_peer_words(hello.self).s, dfg_peer_words(peer).s);
 	if (!err)
 		err = shm_segment_map(memory, out_segment);
 	if (memory >= 0)

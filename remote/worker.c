@@ -158,7 +158,7 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
 		if (row[i].kind == request->kind)
 			return row[i].run(worker, request, answer);
-	return DFG_ERR(DFG_PROTOCOL, "a request has an unknown kind");
+	return DFG_ERR(DFG_PROTOCOL, "a request has the unknown kind %u", (unsigned)request->kind);
 }
 
 static struct dfg_err *answer_request(struct dfg_worker *worker, struct dfg_packet *request)

@@ -77,6 +77,7 @@ struct dfg_err *dfg_worker_config_get(
 	}
 	DFG_TRY(dfg_packet_check(packet));
 	if (out_setup->self >= out_setup->workers)
-		return DFG_ERR(DFG_PROTOCOL, "the launcher gave this worker a number outside the run");
+		return DFG_ERR(DFG_PROTOCOL, "the launcher gave this worker the number %u in a run of %u workers",
+			out_setup->self, out_setup->workers);
 	return NULL;
 }

@@ -49,7 +49,7 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	dfg_packet_get_tensor(request, &worker->bytes);
 	DFG_TRY(dfg_packet_check(request));
 	if (worker->bytes.dtype != DFG_U8)
-		return DFG_ERR(DFG_PROTOCOL, "a part is not of dtype u8");
+		return DFG_ERR(DFG_PROTOCOL, "a part is a tensor of %s, expected u8", dfg_dtype_name(worker->bytes.dtype));
 	DFG_TRY(dfg_graphdef_read(
 		worker->bytes.data, dfg_tensor_bytes(&worker->bytes), &options, &worker->part_arena, &worker->part));
 	worker->part.source = worker->setup.peer[worker->setup.self].name;
@@ -83,7 +83,8 @@ static struct dfg_err *get_edges(
 		bool there = edge[i].node < worker->part.count && edge[i].port >= 0 &&
 					 (uint32_t)edge[i].port < dfg_facts_outputs(&worker->facts, edge[i].node);
 		if (!there)
-			return DFG_ERR(DFG_PROTOCOL, "a step names a tensor that the part lacks");
+			return DFG_ERR(DFG_PROTOCOL, "a step names output %d of node %u, which the part of %u nodes lacks",
+				edge[i].port, edge[i].node, worker->part.count);
 	}
 	*out_edge = edge;
 	return NULL;
@@ -110,7 +111,8 @@ static struct dfg_err *get_targets(struct dfg_worker *worker, struct dfg_packet 
 		return dfg_no_memory("the plan of the step");
 	for (uint32_t i = 0; i < step->n_target; i++)
 		if ((target[i] = dfg_packet_get_u32(request)) >= worker->part.count)
-			return DFG_ERR(DFG_PROTOCOL, "a step names a node that the part lacks");
+			return DFG_ERR(
+				DFG_PROTOCOL, "a step names node %u, but the part has %u nodes", target[i], worker->part.count);
 	step->target = target;
 	return NULL;
 }
@@ -259,7 +261,8 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 	if (!worker->session)
 		return no_part();
 	if (number >= worker->plans || !step)
-		return DFG_ERR(DFG_PROTOCOL, "a step names an unknown plan");
+		return DFG_ERR(DFG_PROTOCOL, "step %llu names plan %llu, but there are %llu plans", (unsigned long long)step,
+			(unsigned long long)number, (unsigned long long)worker->plans);
 	const struct planned *planned = &worker->plan[number];
 	struct dfg_tensor *feed = dfg_zeros(planned->n_feed, sizeof *feed);
 	if (!feed)
@@ -287,7 +290,8 @@ struct dfg_err *dfg_worker_cause(struct dfg_worker *worker, struct dfg_packet *r
 	if (!worker->session)
 		return no_part();
 	if (number >= worker->plans)
-		return DFG_ERR(DFG_PROTOCOL, "a request for a cause names an unknown plan");
+		return DFG_ERR(DFG_PROTOCOL, "a request for a cause names plan %llu, but there are %llu plans",
+			(unsigned long long)number, (unsigned long long)worker->plans);
 	dfg_plan_cause(worker->plan[number].plan, transfer, iteration, &cause);
 	dfg_packet_put(answer, cause.transfer);
 	dfg_packet_put(answer, (uint64_t)cause.iteration);

@@ -15,7 +15,7 @@ struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *
 	dfg_packet_get_shape(request, &input.shape);
 	DFG_TRY(dfg_packet_check(request));
 	if (dtype >= DFG_DTYPES)
-		return DFG_ERR(DFG_PROTOCOL, "a request for data has an invalid dtype");
+		return DFG_ERR(DFG_PROTOCOL, "a request for data has the unknown dtype number %llu", (unsigned long long)dtype);
 	input.dtype = (enum dfg_dtype)dtype;
 	if (!dfg_reserve(&worker->source, &worker->source_room, worker->sources + 1, sizeof *worker->source))
 		return dfg_no_memory("the data of an input");

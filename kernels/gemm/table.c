@@ -83,7 +83,8 @@ struct dfg_err *dfg_product_cpu(void)
 {
 	dfg_product_variant();
 	if (chosen.wrong)
-		return DFG_ERR(DFG_CONFIG, "DFG_CPU is '%s': this processor has none of that name; use avx512, avx2 or generic",
+		return DFG_ERR(DFG_CONFIG,
+			"the environment variable DFG_CPU is '%s': expected avx512, avx2 or generic, if this processor has it",
 			getenv("DFG_CPU"));
 	return NULL;
 }

@@ -64,7 +64,8 @@ static struct dfg_err *check_ours(void *arg, const char *name)
 	bool fine = folder->ours(name) && !lstat(path, &stat_) && !S_ISDIR(stat_.st_mode);
 	dfg_free(path);
 	return fine ? NULL
-				: DFG_ERR(DFG_NO_OUTPUT, "%s: holds '%s', which is not ours to remove; give another folder",
+				: DFG_ERR(DFG_NO_OUTPUT,
+					  "%s: contains '%s', which dfg did not write and does not remove; give another folder",
 					  folder->path, name);
 }
 
@@ -80,7 +81,8 @@ static struct dfg_err *take_path(const char *path, struct dfg_folder *folder)
 	memcpy(folder->path, path, length);
 	const char *slash = strrchr(folder->path, '/'), *last = slash ? slash + 1 : folder->path;
 	if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
-		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot be replaced: name the folder itself", path);
+		return DFG_ERR(
+			DFG_NO_OUTPUT, "%s: cannot be replaced by this path: give a path that ends in the folder's name", path);
 	if (lstat(folder->path, &stat_) && errno == ENOENT)
 		return NULL;
 	char resolved[PATH_MAX];
@@ -202,7 +204,7 @@ static struct dfg_err *swap_by_steps(const struct dfg_folder *folder)
 	} else if (dfg_fs->rename(folder->temporary, folder->path)) {
 		err = cannot_replace(folder);
 		if (dfg_fs->rename(aside, folder->path))
-			err = dfg_err_note(err, "what was there is %s now", aside);
+			err = dfg_err_note(err, "the old folder is now %s", aside);
 	} else if (dfg_fs->rename(aside, folder->temporary)) {
 		err = DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot remove: %s", aside, strerror(errno));
 	}

@@ -62,7 +62,7 @@ static struct dfg_err *read_all(int fd, const char *path, size_t limit, struct d
 	struct dfg_err *err = NULL;
 	while (!err) {
 		if (size > most) {
-			err = DFG_ERR(DFG_MEMORY, "%s: does not end within half of this machine's memory", path);
+			err = DFG_ERR(DFG_MEMORY, "%s: has more than %zu bytes, half of this machine's memory", path, most);
 			break;
 		}
 		if (size == room && !dfg_reserve(&bytes, &room, room ? 2 * room : 64 * 1024, 1)) {
@@ -148,8 +148,8 @@ struct dfg_err *dfg_blob_open_plain(const char *path, size_t limit, struct dfg_b
 	else if (!S_ISREG(stat.st_mode))
 		err = DFG_ERR(DFG_DATA, "%s: is not a regular file", path);
 	else if (stat.st_nlink != 1)
-		err = DFG_ERR(
-			DFG_DATA, "%s: has %lu names; a file that others share is not read", path, (unsigned long)stat.st_nlink);
+		err = DFG_ERR(DFG_DATA, "%s: has %lu hard links, expected one: a file that others share is not read", path,
+			(unsigned long)stat.st_nlink);
 	else
 		err = map_all(fd, path, (size_t)stat.st_size, limit, out_blob);
 	dfg_fs->close(fd);

@@ -67,7 +67,7 @@ struct dfg_err *dfg_fs_read_at(int fd, const char *folder, void *bytes, size_t c
 			continue;
 		if (got <= 0)
 			return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot read the scratch file there: %s", folder,
-				got ? strerror(errno) : "it has become shorter");
+				got ? strerror(errno) : "the file was truncated");
 		to += got;
 		offset += (uint64_t)got;
 		count -= (size_t)got;

@@ -430,13 +430,23 @@ enum dfg_dtype dfg_index_dtype(const int64_t *values, int64_t count)
 	return DFG_I32;
 }
 
+/* The number with the largest magnitude; 0 if there is none. */
+static int64_t largest(const int64_t *values, int64_t count)
+{
+	int64_t most = 0;
+	for (int64_t i = 0; i < count; i++)
+		most = values[i] > most || values[i] < -most ? values[i] : most;
+	return most;
+}
+
 struct dfg_err *dfg_build_ints(struct dfg_builder *builder, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, const int64_t *values, struct dfg_edge *out_edge)
 {
 	struct dfg_tensor tensor;
 	shape = shape ? shape : &DFG_SHAPE_SCALAR;
 	if (dtype == DFG_I32 && dfg_index_dtype(values, dfg_shape_count(shape)) != DFG_I32)
-		return DFG_ERR(DFG_DATA, "'%s' has a size or index that does not fit i32", name);
+		return DFG_ERR(DFG_DATA, "'%s' has size or index %lld, which does not fit i32", name,
+			(long long)largest(values, dfg_shape_count(shape)));
 	DFG_TRY(dfg_tensor_new(dtype, shape, &tensor));
 	dfg_convert(dtype, tensor.data, DFG_I64, values, dfg_shape_count(&tensor.shape));
 	struct dfg_err *err = dfg_build_const(builder, name, &tensor, out_edge);

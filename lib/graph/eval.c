@@ -71,7 +71,7 @@ static struct dfg_variable *ref(struct dfg_kernel *ctx, int i)
 static struct dfg_err *give_ref(struct dfg_kernel *ctx, int i, struct dfg_variable *variable)
 {
 	(void)i, (void)variable;
-	return DFG_ERR(DFG_DATA, "%s can run only in a session", ctx->call->op->name);
+	return DFG_ERR(DFG_DATA, "%s requires a session", ctx->call->op->name);
 }
 
 static bool alone(struct dfg_kernel *ctx, int i)
@@ -89,7 +89,7 @@ static struct dfg_pause *paused(struct dfg_kernel *ctx)
 static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_pause)
 {
 	(void)ctx, (void)out_pause;
-	return DFG_ERR(DFG_DATA, "the op would wait forever: no other node runs that could wake it");
+	return DFG_ERR(DFG_DATA, "deadlock: it would wait, but no other node runs that could wake it");
 }
 
 static const struct dfg_kernel_services host = {

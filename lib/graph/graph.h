@@ -104,6 +104,10 @@ bool dfg_edge_mark(const struct dfg_graph *graph, const char *name, struct dfg_e
 DFG_MUST_CHECK struct dfg_err *dfg_node_resolve(
 	const struct dfg_graph *graph, uint32_t node, struct dfg_arena *arena, struct dfg_resolved_node *out_call);
 
+/* The error of an attribute `name` that is missing (attr NULL) or of another kind than the expected one; never NULL. */
+DFG_MUST_CHECK struct dfg_err *dfg_attr_error(
+	const char *name, const struct dfg_attr *attr, enum dfg_attr_kind expected) __attribute__((returns_nonnull));
+
 /* The number of tensors that the node's port stands for, by its attributes; 0 if these are invalid. */
 uint32_t dfg_node_port_width(
 	const struct dfg_node *node, const struct dfg_signature *signature, const struct dfg_port *port);

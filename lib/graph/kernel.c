@@ -80,6 +80,6 @@ struct dfg_err *dfg_kernel_find(const struct dfg_resolved_node *call, dfg_run_fn
 	else if (half && op->kernel[DFG_F32])
 		*out_run = dfg_half_run;
 	else
-		return dfg_resolved_note(DFG_ERR(DFG_DATA, "no kernel for %s", dfg_dtype_name(dtype)), call);
+		return dfg_resolved_note(DFG_ERR(DFG_DATA, "has no kernel for %s", dfg_dtype_name(dtype)), call);
 	return NULL;
 }

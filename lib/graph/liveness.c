@@ -418,8 +418,12 @@ static struct dfg_err *switch_set(struct dfg_liveness *l, const struct dfg_node 
 	const struct dfg_attr *outputs = dfg_node_attr(node, "num_outs");
 	int64_t sides = outputs && outputs->kind == DFG_ATTR_INT ? outputs->value.i : 2;
 	DFG_TRY(dfg_live_inputs(l, node, out_set));
-	if (node->n_in < 2 || sides < 1 || sides > UINT16_MAX)
-		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): a Switch requires a predicate", node->name, node->op_name);
+	if (node->n_in < 2)
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): has %u inputs, expected 2: data and a predicate", node->name,
+			node->op_name, node->n_in);
+	if (sides < 1 || sides > UINT16_MAX)
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): num_outs is %lld, expected 1 to %d", node->name,
+			node->op_name, (long long)sides, UINT16_MAX);
 	DFG_TRY(dfg_live_condition(l, node->in[1], 0, (int)sides, &l->side[at]));
 	if (!dfg_reserve(&l->output_set, &l->output_set_room, l->n_output_set + (size_t)sides, sizeof *l->output_set))
 		return dfg_no_memory("branches");

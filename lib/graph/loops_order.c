@@ -134,6 +134,6 @@ struct dfg_err *dfg_loops_order(
 		if (!nest.pending[i] && i != graph->count)
 			queue(&nest, i);
 	if (walk(&nest, out_order) < graph->count)
-		return DFG_ERR(DFG_DATA, "a loop depends on its own result, or the graph has a cycle");
+		return DFG_ERR(DFG_DATA, "a loop depends on its own result, or the graph has a cycle; 'dfg check' shows it");
 	return NULL;
 }

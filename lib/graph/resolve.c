@@ -33,6 +33,13 @@ static const char *kind_name(enum dfg_attr_kind kind)
 	return name[kind];
 }
 
+struct dfg_err *dfg_attr_error(const char *name, const struct dfg_attr *attr, enum dfg_attr_kind expected)
+{
+	if (!attr)
+		return DFG_ERR(DFG_DATA, "attribute '%.100s' is missing, expected %s", name, kind_name(expected));
+	return DFG_ERR(DFG_DATA, "attribute '%.100s' is %s, expected %s", name, kind_name(attr->kind), kind_name(expected));
+}
+
 /* Whether text is one of "SAME|VALID". */
 static bool among(const char *allowed, struct dfg_string text)
 {
@@ -66,7 +73,7 @@ static struct dfg_err *check_attr(const struct dfg_attr_decl *decl, const struct
 	if (!decl->is_list)
 		return check_item(decl, attr->kind, &attr->value);
 	if (attr->kind != DFG_ATTR_LIST)
-		return DFG_ERR(DFG_DATA, "attribute '%s' is %s, must be a list", decl->name, kind_name(attr->kind));
+		return dfg_attr_error(decl->name, attr, DFG_ATTR_LIST);
 	const struct dfg_list *list = attr->value.list;
 	for (uint32_t i = 0; i < list->count; i++)
 		DFG_TRY(check_item(decl, list->kind, &list->item[i]));
@@ -83,7 +90,7 @@ static struct dfg_err *fill_attrs(
 		const struct dfg_attr_decl *decl = &signature->attr[i];
 		const struct dfg_attr *attr = dfg_node_attr(node, decl->name);
 		if (!attr && !decl->has_default)
-			return DFG_ERR(DFG_DATA, "attribute '%s' is missing", decl->name);
+			return dfg_attr_error(decl->name, NULL, decl->is_list ? DFG_ATTR_LIST : decl->kind);
 		value[i] = attr ? attr->value : decl->value;
 		if (attr)
 			DFG_TRY(check_attr(decl, attr));
@@ -104,7 +111,8 @@ static struct dfg_err *check_type(const struct dfg_param *param, enum dfg_dtype 
 static struct dfg_err *check_list(const struct dfg_param *param, const struct dfg_list *list)
 {
 	if (list->count && list->kind != DFG_ATTR_DTYPE)
-		return DFG_ERR(DFG_DATA, "attribute '%s' must be a list of types", param->name);
+		return DFG_ERR(
+			DFG_DATA, "attribute '%s' is a list of %s, expected a list of types", param->name, kind_name(list->kind));
 	for (uint32_t i = 0; i < list->count; i++)
 		DFG_TRY(check_type(param, list->item[i].dtype));
 	return NULL;
@@ -116,13 +124,12 @@ static struct dfg_err *fill_param(
 	enum dfg_attr_kind wanted = !param->types ? DFG_ATTR_INT : param->is_list ? DFG_ATTR_LIST : DFG_ATTR_DTYPE;
 	if (!attr) {
 		if (!param->default_dtype)
-			return DFG_ERR(DFG_DATA, "attribute '%s' is missing", param->name);
+			return dfg_attr_error(param->name, NULL, wanted);
 		out_value->dtype = param->default_dtype;
 		return NULL;
 	}
 	if (attr->kind != wanted)
-		return DFG_ERR(
-			DFG_DATA, "attribute '%s' is %s, must be %s", param->name, kind_name(attr->kind), kind_name(wanted));
+		return dfg_attr_error(param->name, attr, wanted);
 	*out_value = attr->value;
 	if (wanted == DFG_ATTR_LIST)
 		return check_list(param, attr->value.list);
@@ -132,8 +139,8 @@ static struct dfg_err *fill_param(
 		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, must be %d or more", param->name, (long long)attr->value.i,
 			param->least);
 	if (attr->value.i > UINT16_MAX)
-		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, which is not a valid number of tensors", param->name,
-			(long long)attr->value.i);
+		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld tensors, the limit is %d", param->name,
+			(long long)attr->value.i, UINT16_MAX);
 	return NULL;
 }
 
@@ -234,7 +241,7 @@ static struct dfg_err *fill(
 	DFG_TRY(lay_out(signature->in, signature->n_in, param, arena, call));
 	DFG_TRY(lay_out(signature->out, signature->n_out, param, arena, call));
 	if (call->n_in != node->n_in)
-		return DFG_ERR(DFG_DATA, "has %u inputs, takes %u", node->n_in, call->n_in);
+		return DFG_ERR(DFG_DATA, "has %u inputs, expected %u", node->n_in, call->n_in);
 	return NULL;
 }
 

@@ -26,7 +26,9 @@ static struct dfg_err *callee(struct test *test, const struct dfg_op **out_op)
 		return dfg_eval_at(&test->eval, call, DFG_ERR(DFG_DATA, "a case must begin with a call of an op"));
 	DFG_TRY(dfg_eval_expr(&test->eval, test->bindings, call->kid[0], &datum));
 	if (datum.kind != DFG_DATUM_OP)
-		return dfg_eval_at(&test->eval, call, DFG_ERR(DFG_DATA, "a case must begin with a call of an op"));
+		return dfg_eval_at(&test->eval, call,
+			DFG_ERR(
+				DFG_DATA, "a case must begin with a call of an op, not of %s", dfg_datum_words(&test->eval, &datum)));
 	*out_op = datum.op;
 	return NULL;
 }
@@ -180,8 +182,9 @@ static struct dfg_err *wanted(struct test *test, const struct dfg_resolved_node 
 			DFG_TRY(dfg_eval_at(
 				&test->eval, tree, dfg_literal_new(&test->eval, &datum, (enum dfg_dtype)call->out_dtype[i], &datum)));
 		if (datum.kind != DFG_DATUM_LITERAL)
-			return dfg_eval_at(
-				&test->eval, tree, DFG_ERR(DFG_DATA, "an expected value must be a number, string or list"));
+			return dfg_eval_at(&test->eval, tree,
+				DFG_ERR(DFG_DATA, "an expected value must be a number, string or list, not %s",
+					dfg_datum_words(&test->eval, &datum)));
 		out->want[i] = *datum.literal;
 	}
 	return NULL;

@@ -170,7 +170,8 @@ static struct dfg_err *postpone_all(
 		}
 		DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &condition));
 		if (condition.kind != DFG_DATUM_BOOL)
-			return dfg_eval_at(eval, tree->kid[0], DFG_ERR(DFG_DATA, "`static if` requires a bool"));
+			return dfg_eval_at(eval, tree->kid[0],
+				DFG_ERR(DFG_DATA, "`static if` requires a bool, not %s", dfg_datum_words(eval, &condition)));
 		DFG_TRY(postpone_all(eval, bindings, condition.truth ? tree->kid[1] : tree->kid[2]));
 	}
 	return NULL;

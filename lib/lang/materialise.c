@@ -36,7 +36,8 @@ static struct dfg_err *make_dim(struct dfg_eval *eval, struct dfg_dim *dim)
 	struct dfg_region *region = dfg_region_of(eval, dim->of);
 	struct dfg_saved_region saved;
 	if (!dfg_region_within(eval->region, region))
-		return DFG_ERR(DFG_DATA, "a dimension of a tensor of a loop or branch is read outside of it");
+		return DFG_ERR(
+			DFG_DATA, "the tensor of this dimension is in a loop or branch, and cannot be read outside of it");
 	dfg_region_go(eval, region, &saved);
 	struct dfg_err *err = make_dim_here(eval, dim);
 	dfg_region_back(eval, &saved);
@@ -60,7 +61,7 @@ static struct dfg_err *pack(
 static struct dfg_err *no_tensor(struct dfg_eval *eval, const struct dfg_datum *datum)
 {
 	if (datum->kind == DFG_DATUM_NOTHING)
-		return DFG_ERR(DFG_DATA, "a tensor is read that does not exist");
+		return DFG_ERR(DFG_DATA, "expected a tensor, but this output or input does not exist here");
 	return DFG_ERR(DFG_DATA, "expected a tensor, not %s", dfg_datum_words(eval, datum));
 }
 

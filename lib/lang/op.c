@@ -94,7 +94,8 @@ static struct dfg_err *attr_tensor(struct dfg_eval *eval, const struct dfg_datum
 	if (dfg_datum_is_known(datum))
 		DFG_TRY(dfg_literal_new(eval, datum, DFG_NO_DTYPE, &made));
 	if (made.kind != DFG_DATUM_LITERAL)
-		return DFG_ERR(DFG_DATA, "expected a tensor that is known while building");
+		return DFG_ERR(
+			DFG_DATA, "expected a tensor that is known while building, not %s", dfg_datum_words(eval, datum));
 	const struct dfg_tensor *tensor = made.literal;
 	*literal = (struct dfg_literal){
 		tensor->dtype, tensor->shape, tensor->dtype != DFG_STRING, dfg_shape_count(&tensor->shape), tensor->data};

@@ -12,8 +12,8 @@ status 65 "$DFG" check bad.pbtxt
 cat >want <<'.'
 bad.pbtxt: node 'c' (Neg): input 0: no node 'aa'; did you mean 'a'?
 bad.pbtxt: node 'b': no op 'Tahn'; did you mean 'Tan'?
-bad.pbtxt: node 'd' (Add): has 1 inputs, takes 2
-bad.pbtxt: node 'e' (Neg): attribute 'T' is missing
+bad.pbtxt: node 'd' (Add): has 1 inputs, expected 2
+bad.pbtxt: node 'e' (Neg): attribute 'T' is missing, expected a type
 .
 cmp err want
 "$DFG" check --errors 2 bad.pbtxt 2>err || true

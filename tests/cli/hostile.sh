@@ -22,7 +22,7 @@ axes() { # VALUE
 axes 0 >axes.pbtxt
 axes 1 >other.pbtxt
 quick 65 "$DFG" check axes.pbtxt
-has err '1099511627776 axes for 2 dimensions'
+has err '1099511627776 axes are given, expected at most the 2 dimensions'
 quick 65 "$DFG" grad axes.pbtxt --of y --wrt x
 grep -v '"y"\|Tidx' axes.pbtxt >neg.pbtxt
 quick 0 "$DFG" check neg.pbtxt

@@ -71,17 +71,17 @@ within() { # WORDS OPTION...
 	has err "$words"
 	diff -r -x .lock ck within || { echo "changed by: $*"; exit 1; }
 }
-within 'ck was made with --batch 100, but this is --batch 50' --shuffle 3 --batch 50
-within 'ck was made with --shuffle 3, but this is --shuffle 0'
-within 'ck was made with --shuffle 3, but this is --no-shuffle' --no-shuffle
-within 'ck was made with no --drop-last, but this is --drop-last' --shuffle 3 --drop-last
+within 'ck was made with --batch 100, but this run has --batch 50' --shuffle 3 --batch 50
+within 'ck was made with --shuffle 3, but this run has --shuffle 0'
+within 'ck was made with --shuffle 3, but this run has --no-shuffle' --no-shuffle
+within 'ck was made with no --drop-last, but this run has --drop-last' --shuffle 3 --drop-last
 printf 'output x = zeros([900])\n' | "$DFG" run - -o less.npy
 status 65 "$DFG" run t.pb --data x=@less.npy --target train --batch 100 --checkpoint ck --steps 20 --resume --shuffle 3
-has err 'ck was made with data of 1000 samples, but this is data of 900 samples: it is within an epoch, at sample 300'
+has err 'ck was made with data of 1000 samples, but this run has data of 900 samples: they must be equal, as it continues within an epoch, at sample 300'
 status 0 $train --steps 20 --resume --shuffle 3
 status 0 $train --steps 25 --resume --no-shuffle --batch 50
-has err 'warning: ck was made with --batch 100, but this is --batch 50'
-has err 'warning: ck was made with --shuffle 3, but this is --no-shuffle'
+has err 'warning: ck was made with --batch 100, but this run has --batch 50'
+has err 'warning: ck was made with --shuffle 3, but this run has --no-shuffle'
 
 # A checkpoint that does not tell is gone on from.
 python3 - <<'END'

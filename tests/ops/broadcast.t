@@ -13,7 +13,7 @@ BroadcastTo(1, i64([1099511627776, 1099511627776]))         : larger than any me
 BroadcastArgs([2, 1], [3])                                  = [2, 3]
 BroadcastArgs([], [4, 1])                                   = [4, 1]
 BroadcastArgs([2], [3])                                     : cannot broadcast [2] with [3]
-BroadcastArgs([-1], [3])                                    : negative
+BroadcastArgs([-1], [3])                                    : dimension 0 of the shape is -1
 BroadcastGradientArgs([2, 1], [2, 3])                       = [1], []
 BroadcastGradientArgs([1, 3], [1, 1])                       = [0], [0, 1]
 BroadcastGradientArgs([2, 1], [2, 1])                       = [], []
@@ -26,7 +26,7 @@ Tile([[1, 2]], [2, 0])                                      = [[], []]
 Tile(5, [])                                                 = 5
 Tile(["x", "y"], [2])                                       = ["x", "y", "x", "y"]
 Tile([1, 2], [1, 2])                                        : multiples are [2], expected one for each dimension of [2]
-Tile([1, 2], [-1])                                          : multiple 0 is negative
+Tile([1, 2], [-1])                                          : multiple 0 is -1
 Tile([1, 2], i64([4611686018427387904]))                    : too large
 BroadcastTo(1, [0])                                         = []
 BroadcastTo(f32([nan]), [2])                                = [nan, nan]

@@ -10,7 +10,7 @@ Einsum([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], equation = "...a,...a->...") = [17,
 Einsum([[1, 2]], equation = "i->j")                             : a label that no input has
 Einsum([[1, 2]], equation = "i")                                : equation 'i' is not for 1 inputs
 Einsum([[1, 2]], equation = "i?->i")                            : syntax error in equation 'i?->i' at '?->i'
-Einsum([[[1, 2]], [[3, 4]]], equation = "ij,jk->ik")            : one label has dimensions 2 and 1
+Einsum([[[1, 2]], [[3, 4]]], equation = "ij,jk->ik")            : label j has dimensions 2 and 1
 Einsum([[[1, 2], [3, 4]]], equation = "ij->i")              = [3, 7]
 Einsum([[[1, 2], [3, 4]]], equation = "ii->i")              = [1, 4]
 Einsum([2, 3], equation = ",->")                            = 6

@@ -10,10 +10,10 @@ Range(0, 5, 2)                                              = [0, 2, 4]
 Range(3, 0, -1)                                             = [3, 2, 1]
 Range(3, 3, 1)                                              = []
 Range(0.0, 1.0, 0.25)                                       = [0, 0.25, 0.5, 0.75]
-Range(0, 3, 0)                                              : the step is 0
+Range(0, 3, 0)                                              : delta is 0
 Range(3, 0, 1)                                              : cannot go from 3 to 0 in steps of 1
 Range(f32(nan), f32(1), f32(1))                             : cannot go from nan
-Range(f32(0), f32(1), f32(nan))                             : the step is nan
+Range(f32(0), f32(1), f32(nan))                             : delta is nan
 Range(i64(-4611686018427387904), i64(4611686018427387904), i64(1)) : larger than any memory
 Range([0], 1, 1)                                            : input 0 is [1], expected a scalar
 LinSpace(0, 1, 5)                                           = [0, 0.25, 0.5, 0.75, 1]

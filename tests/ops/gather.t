@@ -5,7 +5,7 @@ Gather([1, 2, 3], 1)                                        = 2
 Gather(["a", "b"], [1, 1])                                  = ["b", "b"]
 Gather([1, 2, 3], [3])                                      : index 3 at 0 is outside [0,3)
 Gather([1, 2, 3], [0, -1])                                  : index -1 at 1 is outside [0,3)
-Gather(1, [0])                                              : cannot gather from a scalar
+Gather(1, [0])                                              : params is a scalar
 GatherV2([[1, 2, 3], [4, 5, 6]], [2, 0], 1)                 = [[3, 1], [6, 4]]
 GatherV2([[1, 2, 3], [4, 5, 6]], [2, 0], -1)                = [[3, 1], [6, 4]]
 GatherV2([[1, 2, 3], [4, 5, 6]], [[0, 1], [2, 2]], 1, batch_dims = 1) = [[1, 2], [6, 6]]

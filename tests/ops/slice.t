@@ -21,7 +21,7 @@ StridedSlice([1, 2, 3], [0], [3], [0])                      : stride 0 is 0
 StridedSlice([1, 2, 3], [3], [4], [1], shrink_axis_mask = 1) : index 3 is out of range for dimension 0 of [3]
 StridedSlice([1, 2, 3], [0], [1], [-1], shrink_axis_mask = 1) : the stride of an index is -1, expected a positive number
 StridedSlice([1, 2, 3], [0, 0], [1, 1], [1, 1])             : 2 indices for the 1 dimensions
-StridedSlice([1, 2, 3], [0, 0], [1, 1], [1, 1], ellipsis_mask = 3) : more than one ellipsis
+StridedSlice([1, 2, 3], [0, 0], [1, 1], [1, 1], ellipsis_mask = 3) : ellipsis_mask has 2 bits
 StridedSlice([1, 2, 3], i64([4611686018427387904]), i64([-4611686018427387904]), i64([-4611686018427387904])) = [3]
 StridedSliceGrad([5], [1], [4], [2], [10, 20])              = [0, 10, 0, 20, 0]
 StridedSliceGrad([2, 2], [1], [2], [1], [7, 8], shrink_axis_mask = 1) = [[0, 0], [7, 8]]

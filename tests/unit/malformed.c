@@ -375,7 +375,7 @@ static void constants_are_what_they_say(void **state)
 	judge_tensor(0, DIMS(1), "a tensor has the invalid type number 0");
 	judge_tensor(9999, DIMS(1), "a tensor has the invalid type number 9999");
 	judge_tensor(101, DIMS(1), "a tensor has the invalid type number 101");
-	judge_tensor(DFG_F32, DIMS(-1), "a tensor has the shape [?]");
+	judge_tensor(DFG_F32, DIMS(-1), "a tensor has shape [?]");
 	judge_tensor(DFG_F32, DIMS(2, -5), "dimension 1 of a shape is -5");
 	judge_tensor(DFG_F32, DIMS(INT64_MAX), "larger than any memory");
 	judge_tensor(DFG_F32, DIMS(far, far), "larger than any memory");
@@ -392,7 +392,7 @@ static void constants_are_what_they_say(void **state)
 	dfg_encode_string(&made, TENSOR_CONTENT, "1234", 4);
 	judge_tensor(DFG_I32, DIMS(1), "both tensor_content and int_val");
 	dfg_encode_number(&made, dfg_tensor_list_field(DFG_I32), 1);
-	judge_tensor(DFG_F32, DIMS(1), "int_val in a tensor of f32");
+	judge_tensor(DFG_F32, DIMS(1), "a tensor of f32 has its values in field int_val");
 	dfg_encode_string(&made, dfg_tensor_list_field(DFG_I32), "\1\2\3", 3);
 	judge_tensor(DFG_I32, DIMS(2), "i32[2] has 3 values in int_val");
 	dfg_encode_number(&made, dfg_tensor_list_field(DFG_I32), 7);
@@ -406,7 +406,7 @@ static void shapes_and_types_of_attributes_are_checked(void **state)
 	(void)state;
 	dfg_encode_number(&made, VALUE_TYPE, 99);
 	put_node_around("T", 0);
-	judge("node 'n' (Const): attribute 'T': 99 is not the number of a type");
+	judge("node 'n' (Const): attribute 'T': type number 99 is unknown");
 	dfg_encode_number(&made, SHAPE_UNKNOWN_RANK, 1);
 	size_t mark = dfg_encode_mark(&made);
 	dfg_encode_head(&made, SHAPE_DIM, mark);

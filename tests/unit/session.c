@@ -160,7 +160,7 @@ static void a_value_that_was_fetched_never_changes(void **state)
 	succeeds(dfg_tensor_new(DFG_I32, &DFG_SHAPE_VECTOR(3), &value));
 	fails(dfg_variable_assign(variable, &value), DFG_DATA, "cannot assign i32[3] to variable 'v', which is i32[2]");
 	fails(dfg_state_variable(&variables, "v", DFG_F32, &DFG_SHAPE_VECTOR(2), &variable), DFG_DATA,
-		"variable 'v' is f32[2] here and i32[2] elsewhere");
+		"variable 'v' already exists as i32[2], not f32[2]");
 	assert_non_null(dfg_state_find(&variables, "v"));
 	assert_null(dfg_state_find(&variables, "w"));
 	dfg_state_release(&variables);

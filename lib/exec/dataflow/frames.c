@@ -127,7 +127,10 @@ static struct dfg_err *deliver(struct executor *executor, struct iteration_state
 	const struct plan_node *r = &executor->plan->node[node];
 	uint32_t global = dfg_plan_node_out(executor->plan, r, 0), slot = dfg_out_slot(executor, node, 0);
 	if (iter->state[slot] != EMPTY)
-		return dfg_resolved_note(DFG_ERR(DFG_DATA, "has a second live value in one run of its loop"), r->call);
+		return dfg_resolved_note(DFG_ERR(DFG_DATA,
+									 "has live values in two iterations of one frame, expected one: an Exit is live in "
+									 "the last iteration only"),
+			r->call);
 	if (cause)
 		iter->slot_cause[slot] = *cause;
 	else if (lend)

@@ -8,9 +8,9 @@ static struct dfg_err *two_live(
 	const uint32_t *use = iter->loop->use + executor->frame_info->first_use[node];
 	if (executor->plan->node[node].may_agree && dfg_same_value(&iter->tensor[use[one]], &iter->tensor[use[two]]))
 		return NULL;
-	return dfg_location_note(
-		DFG_ERR(DFG_DATA, "inputs %u and %u are both live", one < two ? one : two, one < two ? two : one), iter,
-		executor->plan->node[node].call);
+	return dfg_location_note(DFG_ERR(DFG_DATA, "inputs %u and %u are both live, expected one live input",
+								 one < two ? one : two, one < two ? two : one),
+		iter, executor->plan->node[node].call);
 }
 
 /*

@@ -169,7 +169,7 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 {
 	struct runner *runner = runner_of(ctx);
 	if (!runner->pause)
-		return DFG_ERR(DFG_DATA, "would have to wait, but no other node can run meanwhile");
+		return DFG_ERR(DFG_DATA, "deadlock: it would wait, but nodes run one at a time here, so none can wake it");
 	return runner->pause(runner, out_pause);
 }
 

@@ -81,8 +81,8 @@ static struct dfg_err *check_same_type(
 {
 	if (variable->dtype == dtype && dfg_shape_fits(&variable->shape, shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "variable '%s' is %s here and %s elsewhere", variable->resource.name,
-		dfg_type_words(dtype, shape).s, dfg_type_words(variable->dtype, &variable->shape).s);
+	return DFG_ERR(DFG_DATA, "variable '%s' already exists as %s, not %s", variable->resource.name,
+		dfg_type_words(variable->dtype, &variable->shape).s, dfg_type_words(dtype, shape).s);
 }
 
 static struct dfg_err *find_or_make(struct dfg_state *state, const char *name, enum dfg_dtype dtype,

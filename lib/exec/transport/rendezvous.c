@@ -407,7 +407,8 @@ static void deliver_value(struct dfg_rendezvous *rendezvous, uint32_t from, stru
 	bool now = rendezvous->running && step == rendezvous->step;
 	if (message->key.depth > DFG_LINK_DEPTH) {
 		dfg_rendezvous_fail_locked(
-			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value of %u loops", from, message->key.depth));
+			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value of %u nested loops, the limit is %d", from,
+							message->key.depth, DFG_LINK_DEPTH));
 	} else if (now && !rendezvous->failed) {
 		deliver_now(rendezvous, from, message);
 		return;

@@ -119,7 +119,8 @@ struct dfg_err *dfg_make_filled(const struct dfg_make *make, struct dfg_edge lik
 	enum dfg_dtype dtype = dfg_flow_dtype(fact);
 	const char *name = value ? "one" : "zero";
 	if (dtype == DFG_VARIANT)
-		return value ? DFG_ERR(DFG_DATA, "cannot differentiate a list")
+		return value ? DFG_ERR(DFG_DATA,
+						   "cannot differentiate a variant, which contains a list: differentiate its elements")
 					 : dfg_make_unary(make, "ZerosLike", like, out_edge);
 	if (!dfg_shape_known(&shape) && fact->dtype != DFG_RESOURCE)
 		return dfg_make_unary(make, value ? "OnesLike" : "ZerosLike", like, out_edge);

@@ -32,7 +32,7 @@ struct dfg_err *dfg_lower_attr(
 {
 	const struct dfg_attr *attr = dfg_node_attr(&l->graph->node[call], name);
 	if (!attr || attr->kind != kind)
-		return DFG_ERR(DFG_DATA, "attribute '%s' %s", name, attr ? "has the wrong kind of value" : "is missing");
+		return dfg_attr_error(name, attr, kind);
 	*out_value = attr->value;
 	return NULL;
 }

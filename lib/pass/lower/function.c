@@ -204,8 +204,7 @@ static struct dfg_err *wanted_attr(
 {
 	const struct dfg_attr *attr = attr_of(instance, name);
 	if (!attr || (attr->kind != kind && !(attr->kind == DFG_ATTR_LIST && !attr->value.list->count)))
-		return DFG_ERR(
-			DFG_DATA, "attribute '%.100s' of the call %s", name, attr ? "has the wrong kind of value" : "is missing");
+		return dfg_attr_error(name, attr, kind);
 	*out_value = attr->value;
 	return NULL;
 }
@@ -226,7 +225,7 @@ static struct dfg_err *port_tensors(
 		DFG_TRY(wanted_attr(instance, port->number, DFG_ATTR_INT, &value));
 	if (value.i < 0 || value.i > TENSORS_MOST)
 		return DFG_ERR(
-			DFG_DATA, "'%s' is %lld, which is not a valid number of tensors", port->name, (long long)value.i);
+			DFG_DATA, "'%s' has %lld tensors, expected 0 to %d", port->name, (long long)value.i, TENSORS_MOST);
 	*out_width = (uint32_t)value.i;
 	value.dtype = port->dtype;
 	if (port->type)

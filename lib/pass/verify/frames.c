@@ -257,8 +257,11 @@ static uint32_t *loop_ranges(const struct framing *f)
 static struct dfg_err *check_load(const struct framing *f, uint32_t n, const uint32_t *first)
 {
 	const struct dfg_node *node = &f->graph->node[n];
-	if (!node->n_in || dfg_node_role(&f->graph->node[node->in[0].node]) != DFG_SAVE)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "input 0 is not a Save", NODE(node));
+	if (!node->n_in)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "has no inputs, expected a Save", NODE(node));
+	if (dfg_node_role(&f->graph->node[node->in[0].node]) != DFG_SAVE)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "input 0 is '%.200s' (%.100s), expected a Save", NODE(node),
+			NODE(&f->graph->node[node->in[0].node]));
 	const struct dfg_node *save = &f->graph->node[node->in[0].node];
 	if (node->n_in != save->n_in)
 		return DFG_ERR(DFG_DATA, NODE_WORDS "has %u keys, but '%.200s' (%.100s) saves under %u keys", NODE(node),
