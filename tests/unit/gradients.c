@@ -57,6 +57,10 @@ static const struct {
 	{"ParallelDynamicStitch", 1, false},
 	{"Polygamma", 0, false}, /* refused, as Zeta's: tests/cli/grad-values.sh */
 	{"Pow", 0, true},
+	{"ScaleAndTranslate", 2, false},
+	{"ScaleAndTranslate", 3, false},
+	{"ScaleAndTranslateGrad", 2, false},
+	{"ScaleAndTranslateGrad", 3, false},
 	{"SoftmaxCrossEntropyWithLogits", 1, false}, /* labels are taken to be a distribution */
 	{"SqrtGrad", 0, true},                       /* the root of 0 */
 	{"StopGradient", 0, false},
