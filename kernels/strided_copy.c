@@ -18,16 +18,6 @@ void dfg_steps(const struct dfg_shape *shape, int64_t *out_step)
 	}
 }
 
-void dfg_repeat(void *out, int64_t count, const void *element, size_t size)
-{
-	if (!count)
-		return;
-	size_t done = size, bytes = (size_t)count * size;
-	memcpy(out, element, size);
-	for (; done < bytes; done *= 2)
-		memcpy((char *)out + done, out, done < bytes - done ? done : bytes - done);
-}
-
 struct copy {
 	struct dfg_strided_box box;
 	size_t size;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/graph/kernel.h"
+#include "lib/graph/walk.h"
 
 enum { DFG_BOX_MAX = 2 * DFG_RANK_MAX };
 
@@ -35,6 +36,3 @@ void dfg_steps(const struct dfg_shape *shape, int64_t *out_step);
  * references to objects.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_moved(struct dfg_kernel *ctx, int i);
-
-/* Stores count copies of the element of `size` bytes. */
-void dfg_repeat(void *out, int64_t count, const void *element, size_t size);

@@ -1,31 +1,21 @@
 #include "lib/graph/half.h"
 #include "lib/graph/kernel.h"
-
-#include <string.h>
+#include "lib/graph/walk.h"
 
 /*
  * TILE: elements for which all operands fit in the first-level cache. OPERANDS: the most that a row has. BLOCK:
- * elements that a thread takes at a time. RUN: a run of at least as many elements is passed as it is; shorter ones are
- * gathered into tiles.
+ * elements that a thread takes at a time.
  */
-enum { TILE = 512, OPERANDS = DFG_ROW_OPERANDS, BLOCK = 32 * 1024, RUN = 64 };
+enum { TILE = 512, OPERANDS = DFG_ROW_OPERANDS, BLOCK = 32 * 1024 };
 
-/* An operand, by the dims of the walk over the output. Where it is broadcast its step is 0. */
-struct operand {
-	const char *data;
-	size_t size;
-	enum dfg_dtype dtype;
-	bool whole, constant;       /* has the layout of the output; is one element */
-	int64_t step[DFG_RANK_MAX]; /* by dim of the walk; in elements */
-};
-
-/* The dims of the output, with neighbours merged where the steps of all operands allow it; the innermost is last. */
-struct walk {
+/* A row over the elements of an output. */
+struct row_walk {
+	struct dfg_walk walk;
 	dfg_row_fn *row;
 	const union dfg_value *attr;
-	struct operand in[OPERANDS];
-	int n_in, rank;
-	int64_t dim[DFG_RANK_MAX];
+	struct dfg_operand operand[OPERANDS];
+	const char *in[OPERANDS];
+	enum dfg_dtype in_dtype[OPERANDS];
 	char *out;
 	size_t out_size;
 	enum dfg_dtype out_dtype;
@@ -54,168 +44,47 @@ static struct dfg_err *find_row(const struct dfg_resolved_node *call, dfg_row_fn
 	return NULL;
 }
 
-/* Sets the steps of an operand through the output's dims before they are merged. */
-static void measure(struct operand *operand, const struct dfg_tensor *t, const struct dfg_shape *shape)
-{
-	int64_t step = 1;
-	for (int d = 1; d <= shape->rank; d++) {
-		int64_t dim = d <= t->shape.rank ? t->shape.dim[t->shape.rank - d] : 1;
-		operand->step[shape->rank - d] = dim == 1 ? 0 : step;
-		step *= dim;
-	}
-	operand->data = t->data;
-	operand->dtype = t->dtype;
-	operand->size = dfg_dtype_size(t->dtype);
-}
-
-/* Whether dim d, the next outer one of e, and e can be walked as one. */
-static bool merges(const struct walk *walk, int d, int e, int64_t inner)
-{
-	for (int i = 0; i < walk->n_in; i++)
-		if (walk->in[i].step[d] != walk->in[i].step[e] * inner)
-			return false;
-	return true;
-}
-
-/* Merges the dims, the innermost first. The steps of a merged dim are those of its innermost part. */
-static void merge(struct walk *walk, const struct dfg_shape *shape)
-{
-	int at = DFG_RANK_MAX; /* the merged dims are stored at the end, then moved */
-	for (int d = shape->rank - 1; d >= 0; d--) {
-		if (shape->dim[d] == 1)
-			continue;
-		if (at < DFG_RANK_MAX && merges(walk, d, at, walk->dim[at])) {
-			walk->dim[at] *= shape->dim[d];
-			continue;
-		}
-		at--;
-		walk->dim[at] = shape->dim[d];
-		for (int i = 0; i < walk->n_in; i++)
-			walk->in[i].step[at] = walk->in[i].step[d];
-	}
-	walk->rank = DFG_RANK_MAX - at;
-	memmove(walk->dim, walk->dim + at, (size_t)walk->rank * sizeof *walk->dim);
-	for (int i = 0; i < walk->n_in; i++)
-		memmove(walk->in[i].step, walk->in[i].step + at, (size_t)walk->rank * sizeof *walk->in[i].step);
-}
-
-static void classify(const struct walk *walk, struct operand *operand)
-{
-	int64_t step = 1;
-	operand->whole = operand->constant = true;
-	for (int d = walk->rank - 1; d >= 0; step *= walk->dim[d--]) {
-		operand->whole &= operand->step[d] == step;
-		operand->constant &= operand->step[d] == 0;
-	}
-}
-
-/* Writes n copies of one element. */
-static void repeat(char *to, const char *element, size_t size, int64_t n)
-{
-	memcpy(to, element, size);
-	size_t done = size, all = size * (size_t)n;
-	while (done < all) {
-		size_t part = done < all - done ? done : all - done;
-		memcpy(to + done, to, part);
-		done += part;
-	}
-}
-
-/* The index of the operand's element for output element i. */
-static int64_t position(const struct walk *walk, const struct operand *operand, int64_t i)
-{
-	int64_t at = 0;
-	for (int d = walk->rank - 1; d >= 0; i /= walk->dim[d--])
-		at += i % walk->dim[d] * operand->step[d];
-	return at;
-}
-
-/* Gathers the operand's elements for output elements [first, first + n), run by run along the innermost dim. */
-static const void *gather(const struct walk *walk, const struct operand *operand, int64_t first, int64_t n, char *tile)
-{
-	int inner = walk->rank - 1;
-	char *to = tile;
-	for (int64_t i = first, run; i < first + n; i += run, to += (size_t)run * operand->size) {
-		const char *from = operand->data + (size_t)position(walk, operand, i) * operand->size;
-		run = walk->dim[inner] - i % walk->dim[inner];
-		if (run > first + n - i)
-			run = first + n - i;
-		if (operand->step[inner])
-			memcpy(to, from, (size_t)run * operand->size);
-		else
-			repeat(to, from, operand->size, run);
-	}
-	return tile;
-}
-
-/*
- * The number of elements from `first` on that are computed at once: a tile or, if runs are long, the remainder of the
- * run.
- */
-static int64_t stretch_of(const struct walk *walk, int64_t first, int64_t last)
-{
-	int64_t n = last - first < TILE ? last - first : TILE;
-	if (walk->rank > 1 && walk->dim[walk->rank - 1] >= RUN) {
-		int64_t inner = walk->dim[walk->rank - 1], run = inner - first % inner;
-		return run < n ? run : n;
-	}
-	return n;
-}
-
-/* The operand's next n elements: in place if they are contiguous, else in the tile. */
-static const void *lend(const struct walk *walk, const struct operand *operand, int64_t first, int64_t n, char *tile)
-{
-	if (operand->whole)
-		return operand->data + (size_t)first * operand->size;
-	if (operand->constant)
-		return tile; /* walk_range() has filled it */
-	int64_t inner = walk->dim[walk->rank - 1];
-	if (operand->step[walk->rank - 1] && first % inner + n <= inner)
-		return operand->data + (size_t)position(walk, operand, first) * operand->size;
-	return gather(walk, operand, first, n, tile);
-}
-
 static void walk_range(void *arg, int64_t first, int64_t last)
 {
-	const struct walk *walk = arg;
+	const struct row_walk *of = arg;
 	struct tiles tiles;
 	const void *in[OPERANDS] = {0};
-	for (int i = 0; i < walk->n_in; i++)
-		if (walk->in[i].constant)
-			repeat(tiles.stretched[i], walk->in[i].data, walk->in[i].size, last - first < TILE ? last - first : TILE);
+	for (int i = 0; i < of->walk.n_in; i++)
+		if (of->operand[i].constant)
+			dfg_repeat(tiles.stretched[i], last - first < TILE ? last - first : TILE, of->in[i], of->operand[i].size);
 	for (int64_t n; first < last; first += n) {
-		n = stretch_of(walk, first, last);
-		for (int i = 0; i < walk->n_in; i++) {
-			in[i] = lend(walk, &walk->in[i], first, n, tiles.stretched[i]);
-			if (dfg_is_half(walk->in[i].dtype)) {
-				dfg_convert(DFG_F32, tiles.wide[i], walk->in[i].dtype, in[i], n);
+		n = dfg_walk_stretch(&of->walk, first, last, TILE);
+		for (int i = 0; i < of->walk.n_in; i++) {
+			in[i] = dfg_walk_lend(&of->walk, i, of->in[i], first, n, tiles.stretched[i]);
+			if (dfg_is_half(of->in_dtype[i])) {
+				dfg_convert(DFG_F32, tiles.wide[i], of->in_dtype[i], in[i], n);
 				in[i] = tiles.wide[i];
 			}
 		}
-		char *out = walk->out + (size_t)first * walk->out_size;
-		bool half = dfg_is_half(walk->out_dtype);
-		walk->row(n, half ? (void *)tiles.wide_out : out, in, walk->attr);
+		char *out = of->out + (size_t)first * of->out_size;
+		bool half = dfg_is_half(of->out_dtype);
+		of->row(n, half ? (void *)tiles.wide_out : out, in, of->attr);
 		if (half)
-			dfg_convert(walk->out_dtype, out, DFG_F32, tiles.wide_out, n);
+			dfg_convert(of->out_dtype, out, DFG_F32, tiles.wide_out, n);
 	}
 }
 
 /* The range function for operands that all have the output's layout. */
 static void plain_range(void *arg, int64_t first, int64_t last)
 {
-	const struct walk *walk = arg;
+	const struct row_walk *of = arg;
 	const void *in[OPERANDS] = {0};
-	for (int i = 0; i < walk->n_in; i++)
-		in[i] = walk->in[i].data + (size_t)first * walk->in[i].size;
-	walk->row(last - first, walk->out + (size_t)first * walk->out_size, in, walk->attr);
+	for (int i = 0; i < of->walk.n_in; i++)
+		in[i] = of->in[i] + (size_t)first * of->operand[i].size;
+	of->row(last - first, of->out + (size_t)first * of->out_size, in, of->attr);
 }
 
-static bool all_plain(const struct walk *walk)
+static bool all_plain(const struct row_walk *of)
 {
-	for (int i = 0; i < walk->n_in; i++)
-		if (!walk->in[i].whole || dfg_is_half(walk->in[i].dtype))
+	for (int i = 0; i < of->walk.n_in; i++)
+		if (!of->operand[i].whole || dfg_is_half(of->in_dtype[i]))
 			return false;
-	return !dfg_is_half(walk->out_dtype);
+	return !dfg_is_half(of->out_dtype);
 }
 
 struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
@@ -224,12 +93,12 @@ struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 	const struct dfg_shape *shapes[OPERANDS];
 	struct dfg_shape shape;
 	struct dfg_tensor *out;
-	struct walk walk = {.attr = call->attr, .n_in = call->n_in};
+	struct row_walk of = {.attr = call->attr, .walk.n_in = call->n_in, .walk.in = of.operand};
 	if (call->n_in < 1 || call->n_in > OPERANDS)
 		return DFG_ERR(DFG_BUG, "an elementwise op has %d operands", call->n_in);
 	for (int i = 0; i < call->n_in; i++)
 		shapes[i] = &dfg_kernel_input(ctx, i)->shape;
-	DFG_TRY(find_row(call, &walk.row));
+	DFG_TRY(find_row(call, &of.row));
 	if (call->op->guard)
 		DFG_TRY(call->op->guard(ctx));
 	struct dfg_err *err = dfg_shape_broadcast(shapes, call->n_in, &shape);
@@ -243,15 +112,15 @@ struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 	if (!count)
 		return NULL;
 
-	walk.out = out->data;
-	walk.out_dtype = out->dtype;
-	walk.out_size = dfg_dtype_size(out->dtype);
-	for (int i = 0; i < call->n_in; i++)
-		measure(&walk.in[i], dfg_kernel_input(ctx, i), &shape);
-	merge(&walk, &shape);
-	for (int i = 0; i < call->n_in; i++)
-		classify(&walk, &walk.in[i]);
-	dfg_kernel_ranges(ctx, count, BLOCK, all_plain(&walk) ? plain_range : walk_range, &walk);
+	of.out = out->data;
+	of.out_dtype = out->dtype;
+	of.out_size = dfg_dtype_size(out->dtype);
+	for (int i = 0; i < call->n_in; i++) {
+		of.in[i] = dfg_kernel_input(ctx, i)->data;
+		of.in_dtype[i] = dfg_kernel_input(ctx, i)->dtype;
+	}
+	dfg_walk_make(&of.walk, &shape, shapes, of.in_dtype);
+	dfg_kernel_ranges(ctx, count, BLOCK, all_plain(&of) ? plain_range : walk_range, &of);
 	return NULL;
 }
 
