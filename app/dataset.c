@@ -2,8 +2,6 @@
 
 #include "app/replication.h"
 
-#include "formats/array.h"
-#include "formats/samples.h"
 #include "lib/base/random.h"
 #include "remote/batch_rows.h"
 
@@ -57,7 +55,7 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 	DFG_TRY(dfg_model_tensor(model, input->name, &input->edge));
 	const struct dfg_inferred *fact = dfg_model_fact(model, input->edge);
 	const struct dfg_array_input wanted = {fact->dtype, fact->shape};
-	DFG_TRY(here ? dfg_array_read_for(input->file, &wanted, false, &input->all, &input->unfit)
+	DFG_TRY(here ? dfg_samples_open(input->file, &wanted, false, &input->all, &input->unfit)
 				 : open_elsewhere(model, distributed, &wanted, input));
 	return check_type(model, input);
 }
@@ -107,7 +105,7 @@ struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distr
 
 static void release_input(struct dfg_dataset_input *input)
 {
-	dfg_tensor_release(&input->all);
+	dfg_samples_release(&input->all);
 	dfg_err_free(input->unfit);
 }
 

@@ -2,14 +2,15 @@
 
 #include "app/distributed.h"
 #include "app/model.h"
+#include "formats/samples.h"
 
 /* Files of samples, one sample per leading index, fed to tensors of a graph in batches. */
 struct dfg_dataset {
 	struct dfg_dataset_input {
 		const char *name, *file; /* name and file of NAME=@FILE, or HOST:@FILE for a remote file */
 		struct dfg_edge edge;
-		struct dfg_tensor all; /* all samples; only the type if the file is remote */
-		struct dfg_err *unfit; /* error for csv values that do not fit the input's dtype; NULL: none */
+		struct dfg_samples all; /* all samples; only the type if the file is remote */
+		struct dfg_err *unfit;  /* error for csv values that do not fit the input's dtype; NULL: none */
 		bool elsewhere;
 		uint32_t source; /* number of the source on that worker */
 	} * input;
@@ -19,7 +20,7 @@ struct dfg_dataset {
 };
 
 /*
- * Each word is NAME=@FILE, or, if the model is distributed (distributed is not NULL), NAME=HOST:@FILE, a file that is
+ * Each word is NAME=@FILE, or NAME=@F1,@F2 for files whose samples follow each other, or, if the model is distributed (distributed is not NULL), NAME=HOST:@FILE, a file that is
  * read by the worker that runs NAME. DFG_DATA if the files have different numbers of samples or not the type that the
  * graph declares, DFG_USAGE if two files are for one tensor.
  */

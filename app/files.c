@@ -1,6 +1,7 @@
 #include "app/files.h"
 
 #include "formats/array.h"
+#include "formats/array_spec.h"
 #include "formats/graphdef.h"
 #include "lib/base/mem.h"
 #include "lib/base/path.h"
@@ -28,25 +29,30 @@ struct dfg_err *dfg_files_add_written(struct dfg_files *files, const char *what,
 	return add(files, what, path, true);
 }
 
-/* The FILE of FILE[key], unless a file has the whole name. */
-static const char *without_key(struct dfg_files *files, const char *spec)
+/* Records the FILE of the first `length` characters, unless a file has the whole name. */
+static struct dfg_err *add_word(struct dfg_files *files, const char *what, const char *words, size_t length)
 {
 	struct stat stat_;
-	size_t length = strlen(spec);
-	const char *bracket = strrchr(spec, '[');
-	if (!bracket || spec[length - 1] != ']' || !stat(spec, &stat_))
-		return spec;
-	return dfg_arena_copy(&files->arena, spec, (size_t)(bracket - spec));
+	char *path = dfg_arena_copy(&files->arena, words, length);
+	if (!path)
+		return dfg_no_memory("the list of files");
+	if (stat(path, &stat_))
+		path[dfg_array_spec_path(path)] = '\0';
+	return dfg_files_add_read(files, what, path);
 }
 
 struct dfg_err *dfg_files_add_words(struct dfg_files *files, const char *what, const struct dfg_words_list *words)
 {
 	for (size_t i = 0; i < words->count; i++) {
 		const char *equals = strchr(words->word[i], '=');
-		if (equals && equals[1] != '@')
-			continue;
-		const char *path = without_key(files, equals ? equals + 2 : words->word[i]);
-		DFG_TRY(path ? dfg_files_add_read(files, what, path) : dfg_no_memory("the list of files"));
+		if (!equals)
+			DFG_TRY(add_word(files, what, words->word[i], strlen(words->word[i])));
+		for (const char *s = equals ? equals + 1 : "", *next; *s; s = next) {
+			size_t length = dfg_array_spec_length(s);
+			next = s + length + (s[length] == ',');
+			if (*s == '@') /* else the file of another host, or a value */
+				DFG_TRY(add_word(files, what, s + 1, length - 1));
+		}
 	}
 	return NULL;
 }

@@ -20,7 +20,7 @@ struct dfg_files {
 DFG_MUST_CHECK struct dfg_err *dfg_files_add_read(struct dfg_files *files, const char *what, const char *path);
 DFG_MUST_CHECK struct dfg_err *dfg_files_add_written(struct dfg_files *files, const char *what, const char *path);
 
-/* Records the FILE of each NAME=@FILE, NAME=@FILE[key] or FILE; other words name no file. */
+/* Records each FILE of the words NAME=@FILE, NAME=@FILE[key], NAME=@F1,@F2 and FILE; other words name no file. */
 DFG_MUST_CHECK struct dfg_err *dfg_files_add_words(
 	struct dfg_files *files, const char *what, const struct dfg_words_list *words);
 

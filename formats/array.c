@@ -1,5 +1,6 @@
 #include "formats/array.h"
 
+#include "formats/array_private.h"
 #include "formats/csv.h"
 #include "formats/deflate.h"
 #include "lib/base/map.h"
@@ -147,16 +148,12 @@ static struct dfg_err *find_codec(
 	return DFG_ERR(DFG_DATA, "is not a file of arrays (npy, npz, safetensors, idx, csv)");
 }
 
-/* Opens the file and unpacks it. The caller unrefs it. */
-static struct dfg_err *open_file(
-	const char *path, struct dfg_buffer **out_file, const struct dfg_array_codec **out_codec)
+struct dfg_err *dfg_array_file_map(const char *path, bool unpacks, struct dfg_buffer **out_file)
 {
 	struct dfg_blob blob;
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	DFG_TRY(share(&blob, out_file));
-	struct dfg_err *err = unpack(out_file);
-	if (!err)
-		err = find_codec(*out_file, path, out_codec);
+	struct dfg_err *err = unpacks ? unpack(out_file) : NULL;
 	if (err) {
 		dfg_buffer_unref(*out_file);
 		err = dfg_err_note(err, "%s", shown(path));
@@ -164,7 +161,19 @@ static struct dfg_err *open_file(
 	return err;
 }
 
-static struct dfg_err *read_arrays(
+struct dfg_err *dfg_array_file_open(
+	const char *path, struct dfg_buffer **out_file, const struct dfg_array_codec **out_codec)
+{
+	DFG_TRY(dfg_array_file_map(path, true, out_file));
+	struct dfg_err *err = find_codec(*out_file, path, out_codec);
+	if (err) {
+		dfg_buffer_unref(*out_file);
+		err = dfg_err_note(err, "%s", shown(path));
+	}
+	return err;
+}
+
+struct dfg_err *dfg_array_file_read(
 	struct dfg_buffer *file, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays)
 {
 	struct dfg_blob blob = {file->data, file->room, false};
@@ -181,8 +190,8 @@ struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arrays *out_arrays)
 	struct dfg_buffer *file;
 	const struct dfg_array_codec *codec;
 	*out_arrays = (struct dfg_arrays){0};
-	DFG_TRY(open_file(path, &file, &codec));
-	struct dfg_err *err = read_arrays(file, codec, out_arrays);
+	DFG_TRY(dfg_array_file_open(path, &file, &codec));
+	struct dfg_err *err = dfg_array_file_read(file, codec, out_arrays);
 	dfg_buffer_unref(file);
 	return dfg_err_note(err, "%s", shown(path));
 }
@@ -193,7 +202,7 @@ struct dfg_err *dfg_arrays_read_blob(
 	struct dfg_buffer *file;
 	*out_arrays = (struct dfg_arrays){0};
 	DFG_TRY(share(blob, &file));
-	struct dfg_err *err = read_arrays(file, codec, out_arrays);
+	struct dfg_err *err = dfg_array_file_read(file, codec, out_arrays);
 	dfg_buffer_unref(file);
 	return dfg_err_note(err, "%s", shown(path));
 }
@@ -259,110 +268,4 @@ struct dfg_err *dfg_arrays_write(const char *path, const char *format, bool if_c
 		err = dfg_out_commit(&out);
 	dfg_out_release(&out);
 	return err;
-}
-
-static struct dfg_err *pick(const struct dfg_arrays *arrays, const char *key, const struct dfg_array **out_array)
-{
-	struct dfg_nearest nearest = {.word = key};
-	if (!key && arrays->count != 1)
-		return DFG_ERR(DFG_DATA, "holds %zu arrays: choose one, as in FILE[%s]", arrays->count,
-			arrays->count ? arrays->array[0].name : "NAME");
-	*out_array = key ? dfg_arrays_find(arrays, key) : &arrays->array[0];
-	if (*out_array)
-		return NULL;
-	for (size_t i = 0; i < arrays->count; i++)
-		dfg_nearest_offer(&nearest, arrays->array[i].name);
-	return DFG_ERR(DFG_DATA, "no array '%s'%s%s%s", key, nearest.best ? "; did you mean '" : "",
-		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
-}
-
-/* Splits "FILE[key]" in place; *out_key is NULL without a key. */
-static void split(char *spec, char **out_key)
-{
-	size_t length = strlen(spec);
-	char *open = length && spec[length - 1] == ']' ? strrchr(spec, '[') : NULL;
-	*out_key = NULL;
-	if (!open || open == spec)
-		return;
-	spec[length - 1] = '\0';
-	*open = '\0';
-	*out_key = open + 1;
-}
-
-/* *out_fits: whether its numbers may be converted to another dtype. */
-static struct dfg_err *read_one(const char *path, char *key, struct dfg_tensor *out_tensor, bool *out_fits)
-{
-	struct dfg_buffer *file;
-	struct dfg_arrays arrays = {0};
-	const struct dfg_array_codec *codec;
-	const struct dfg_array *array = NULL;
-	DFG_TRY(open_file(path, &file, &codec));
-	struct dfg_blob blob = {file->data, file->room, false};
-	struct dfg_err *err;
-	*out_fits = codec == &dfg_csv;
-	if (codec == &dfg_csv) {
-		err = dfg_csv_read(&blob, key, out_tensor);
-	} else {
-		err = read_arrays(file, codec, &arrays);
-		if (!err)
-			err = pick(&arrays, key, &array);
-		if (!err)
-			err = dfg_tensor_share(&array->tensor, out_tensor);
-	}
-	dfg_arrays_release(&arrays);
-	dfg_buffer_unref(file);
-	return dfg_err_note(err, "%s", shown(path));
-}
-
-/* A missing file is left to the reader to report. */
-static struct dfg_err *check_regular(const char *path)
-{
-	struct stat stat_;
-	if (!strcmp(path, "-"))
-		return DFG_ERR(DFG_NO_INPUT, "stdin: is not a regular file");
-	if (stat(path, &stat_) || S_ISREG(stat_.st_mode) || S_ISDIR(stat_.st_mode))
-		return NULL;
-	return DFG_ERR(DFG_NO_INPUT, "%s: is not a regular file", path);
-}
-
-static struct dfg_err *read_spec(const char *spec, bool regular, struct dfg_tensor *out_tensor, bool *out_fits)
-{
-	char *path = dfg_zeros(strlen(spec) + 1, 1), *key;
-	*out_tensor = (struct dfg_tensor){0};
-	if (!path)
-		return dfg_no_memory("the arrays");
-	memcpy(path, spec, strlen(spec));
-	split(path, &key);
-	struct dfg_err *err = regular ? check_regular(path) : NULL;
-	if (!err)
-		err = read_one(path, key, out_tensor, out_fits);
-	dfg_free(path);
-	return err;
-}
-
-struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor)
-{
-	bool fits;
-	return read_spec(spec, false, out_tensor, &fits);
-}
-
-struct dfg_err *dfg_array_read_for(const char *spec, const struct dfg_array_input *input, bool regular,
-	struct dfg_tensor *out_tensor, struct dfg_err **out_unfit)
-{
-	bool fits;
-	struct dfg_err *unfit = NULL;
-	if (out_unfit)
-		*out_unfit = NULL;
-	DFG_TRY(read_spec(spec, regular, out_tensor, &fits));
-	if (fits && input->dtype)
-		unfit = dfg_csv_fit(out_tensor, input->dtype, &input->shape);
-	if (unfit && unfit->code != DFG_DATA) {
-		dfg_tensor_release(out_tensor);
-		return unfit;
-	}
-	if (out_unfit)
-		*out_unfit = unfit;
-	else
-		dfg_err_free(unfit);
-	return NULL;
 }

@@ -67,18 +67,49 @@ bool dfg_is_arrays(const uint8_t *bytes, size_t size);
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_check_path(const char *path, const char *format);
 
 /*
- * Reads the array named by "FILE" or "FILE[key]"; DFG_DATA, with the nearest key, if it does not exist or FILE has
- * several.
+ * An array that stays in its file: rows, the entries along its leading axis, are read when they are needed. A scalar is
+ * one row.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor);
+struct dfg_row_reader {
+	enum dfg_dtype dtype;
+	struct dfg_shape shape;
+	/* Reads n rows from `first` on to the rows of `to` from `row` on. `to` has a buffer of its own. Any thread, one at a time. */
+	struct dfg_err *(*read)(
+		struct dfg_row_reader *reader, int64_t first, int64_t n, struct dfg_tensor *to, int64_t row);
+	void (*release)(struct dfg_row_reader *reader); /* frees it, too */
+};
+
+/* An array that a file has: its elements, which may be a view of the mapped file, or a reader of its rows. */
+struct dfg_array_rows {
+	struct dfg_tensor all;         /* elements; zeroed if there is a reader */
+	struct dfg_row_reader *reader; /* NULL: all is set */
+};
+static inline enum dfg_dtype dfg_array_rows_dtype(const struct dfg_array_rows *rows)
+{
+	return rows->reader ? rows->reader->dtype : rows->all.dtype;
+}
+static inline const struct dfg_shape *dfg_array_rows_shape(const struct dfg_array_rows *rows)
+{
+	return rows->reader ? &rows->reader->shape : &rows->all.shape;
+}
+void dfg_array_rows_release(struct dfg_array_rows *rows);
 
 /*
- * The same for an input of this dtype and shape: numbers of csv are converted to the dtype (dfg_csv_fit()); if they do
- * not fit, *out_unfit (if not NULL) is the error. With `regular`, reads regular files only, so that it never blocks.
+ * Opens the array that the words name (formats/array_spec.h) for an input of this dtype and shape: numbers of csv are
+ * converted to the dtype (dfg_csv_fit()); if they do not fit, *out_unfit (if not NULL) is the error. With `regular`,
+ * reads regular files only, so that it never blocks. DFG_DATA, with the nearest key, if the array does not exist or the
+ * words name none of several.
  */
 struct dfg_array_input {
 	enum dfg_dtype dtype; /* DFG_NO_DTYPE: unknown */
 	struct dfg_shape shape;
 };
-DFG_MUST_CHECK struct dfg_err *dfg_array_read_for(const char *spec, const struct dfg_array_input *input, bool regular,
+DFG_MUST_CHECK struct dfg_err *dfg_array_open_for(const char *words, const struct dfg_array_input *input, bool regular,
+	struct dfg_array_rows *out_rows, struct dfg_err **out_unfit);
+
+/* The same, with all elements in memory. */
+DFG_MUST_CHECK struct dfg_err *dfg_array_read_for(const char *words, const struct dfg_array_input *input, bool regular,
 	struct dfg_tensor *out_tensor, struct dfg_err **out_unfit);
+
+/* The same, for no input in particular. */
+DFG_MUST_CHECK struct dfg_err *dfg_array_read_one(const char *words, struct dfg_tensor *out_tensor);

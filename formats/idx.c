@@ -2,8 +2,6 @@
 #include "formats/bytes.h"
 #include "formats/npy.h"
 
-#include <string.h>
-
 /* Two zeros, the element type, the rank; the dims and the elements are big-endian. MNIST's format. */
 static const struct {
 	unsigned char code, dtype;
@@ -21,13 +19,6 @@ static enum dfg_dtype find_dtype(uint8_t code)
 static bool is_idx(const uint8_t *bytes, size_t size)
 {
 	return size >= 4 && !bytes[0] && !bytes[1] && find_dtype(bytes[2]);
-}
-
-static void swap(uint8_t *to, const uint8_t *from, size_t bytes, size_t width)
-{
-	for (size_t i = 0; i < bytes; i += width)
-		for (size_t k = 0; k < width; k++)
-			to[i + k] = from[i + width - 1 - k];
 }
 
 static struct dfg_err *read_idx(const struct dfg_blob *blob, struct dfg_buffer *file, struct dfg_arrays *out_arrays)
@@ -50,7 +41,7 @@ static struct dfg_err *read_idx(const struct dfg_blob *blob, struct dfg_buffer *
 		DFG_TRY(dfg_array_view(dtype, &shape, blob->bytes + offset, file, &tensor));
 	} else {
 		DFG_TRY(dfg_tensor_new(dtype, &shape, &tensor));
-		swap(tensor.data, blob->bytes + offset, bytes, dfg_dtype_size(dtype));
+		dfg_copy_swapped(tensor.data, blob->bytes + offset, bytes, dfg_dtype_size(dtype));
 	}
 	return dfg_arrays_add(out_arrays, "", &tensor);
 }
@@ -61,7 +52,7 @@ static struct dfg_err *put_elements(const struct dfg_tensor *tensor, struct dfg_
 	size_t width = dfg_dtype_size(tensor->dtype), bytes = dfg_tensor_bytes(tensor);
 	for (size_t at = 0, n; at < bytes; at += n) {
 		n = bytes - at < sizeof part ? bytes - at : sizeof part;
-		swap(part, (const uint8_t *)tensor->data + at, n, width);
+		dfg_copy_swapped(part, (const uint8_t *)tensor->data + at, n, width);
 		DFG_TRY(dfg_out_write(out, part, n));
 	}
 	return NULL;

@@ -1,7 +1,5 @@
 #include "remote/batch_rows.h"
 
-#include "formats/samples.h"
-
 #include <string.h>
 
 /* The encoding of a feed in a packet. */
@@ -24,7 +22,7 @@ static struct dfg_err *copy_order(const int64_t *order, int64_t n, struct dfg_te
 	return NULL;
 }
 
-struct dfg_err *dfg_rows_new(const struct dfg_tensor *like, uint32_t source, int64_t first, const int64_t *order,
+struct dfg_err *dfg_rows_new(const struct dfg_samples *like, uint32_t source, int64_t first, const int64_t *order,
 	int64_t n, struct dfg_tensor *batch)
 {
 	struct dfg_rows *rows = dfg_zeros(1, sizeof *rows);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/graph/tensor.h"
+#include "formats/samples.h"
 #include "remote/control.h"
 
 /*
@@ -19,7 +19,7 @@ struct dfg_rows {
  * A batch with the dtype and row shape of `like` and n rows replaces *batch, which is released. order has n row numbers
  * (copied), or is NULL for the n rows from `first` on.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_rows_new(const struct dfg_tensor *like, uint32_t source, int64_t first,
+DFG_MUST_CHECK struct dfg_err *dfg_rows_new(const struct dfg_samples *like, uint32_t source, int64_t first,
 	const int64_t *order, int64_t n, struct dfg_tensor *batch);
 
 /* The rows that a tensor refers to; NULL: its elements are in memory here. */
@@ -33,7 +33,7 @@ void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed);
  * out of range.
  */
 struct dfg_batch_source {
-	struct dfg_tensor all;
+	struct dfg_samples all;
 	struct dfg_tensor batch; /* the batch gathered last, whose buffer is reused */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_rows_get(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "formats/samples.h"
 #include "lib/exec/session.h"
 #include "lib/pass/partition/partition.h"
 #include "remote/worker_config.h"
@@ -73,7 +74,7 @@ uint32_t dfg_coordinator_home(const struct dfg_coordinator *coordinator, uint32_
 /* A file of samples read by the worker that its input node is placed on; dfg_rows_new makes batches of it. */
 struct dfg_coordinator_source {
 	uint32_t number;
-	struct dfg_tensor all; /* dtype and shape of the file's array; its elements stay on the worker */
+	struct dfg_samples all; /* dtype and shape; the parts stay on the worker */
 };
 
 /*

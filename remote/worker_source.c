@@ -1,9 +1,7 @@
 #include "remote/worker_private.h"
 
-#include "formats/array.h"
-
 /*
- * Opens "FILE" or "FILE[key]", as typed by the user. A pipe is refused: a worker must not block on one, and its own are
+ * Opens "FILE", "FILE[key]" or "F1,@F2", as typed by the user. A pipe is refused: a worker must not block on one, and its own are
  * not for data.
  */
 struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
@@ -19,7 +17,7 @@ struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *
 	input.dtype = (enum dfg_dtype)dtype;
 	if (!dfg_reserve(&worker->source, &worker->source_room, worker->sources + 1, sizeof *worker->source))
 		return dfg_no_memory("the data of an input");
-	DFG_TRY(dfg_array_read_for(spec, &input, true, &source.all, NULL));
+	DFG_TRY(dfg_samples_open(spec, &input, true, &source.all, NULL));
 	dfg_packet_put(answer, worker->sources);
 	dfg_packet_put(answer, source.all.dtype);
 	dfg_packet_put_shape(answer, &source.all.shape);
@@ -30,7 +28,7 @@ struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *
 void dfg_worker_drop_sources(struct dfg_worker *worker)
 {
 	for (size_t i = 0; i < worker->sources; i++) {
-		dfg_tensor_release(&worker->source[i].all);
+		dfg_samples_release(&worker->source[i].all);
 		dfg_tensor_release(&worker->source[i].batch);
 	}
 	dfg_free(worker->source);

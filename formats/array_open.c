@@ -1,0 +1,146 @@
+#include "formats/array_private.h"
+#include "formats/array_spec.h"
+#include "formats/csv.h"
+#include "lib/base/map.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+void dfg_array_rows_release(struct dfg_array_rows *rows)
+{
+	dfg_tensor_release(&rows->all);
+	if (rows->reader)
+		rows->reader->release(rows->reader);
+	*rows = (struct dfg_array_rows){0};
+}
+
+static struct dfg_err *pick(const struct dfg_arrays *arrays, const char *key, const struct dfg_array **out_array)
+{
+	struct dfg_nearest nearest = {.word = key};
+	if (!key && arrays->count != 1)
+		return DFG_ERR(DFG_DATA, "holds %zu arrays: choose one, as in FILE[%s]", arrays->count,
+			arrays->count ? arrays->array[0].name : "NAME");
+	*out_array = key ? dfg_arrays_find(arrays, key) : &arrays->array[0];
+	if (*out_array)
+		return NULL;
+	for (size_t i = 0; i < arrays->count; i++)
+		dfg_nearest_offer(&nearest, arrays->array[i].name);
+	return DFG_ERR(DFG_DATA, "no array '%s'%s%s%s", key, nearest.best ? "; did you mean '" : "",
+		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+static struct dfg_err *open_of_many(
+	struct dfg_buffer *file, const struct dfg_array_codec *codec, const char *key, struct dfg_tensor *out_tensor)
+{
+	struct dfg_arrays arrays = {0};
+	const struct dfg_array *array = NULL;
+	struct dfg_err *err = dfg_array_file_read(file, codec, &arrays);
+	if (!err)
+		err = pick(&arrays, key, &array);
+	if (!err)
+		err = dfg_tensor_share(&array->tensor, out_tensor);
+	dfg_arrays_release(&arrays);
+	return err;
+}
+
+/* *out_fits: whether its numbers may be converted to another dtype. */
+static struct dfg_err *open_by_content(
+	const struct dfg_array_spec *spec, struct dfg_array_rows *out_rows, bool *out_fits)
+{
+	struct dfg_buffer *file;
+	const struct dfg_array_codec *codec;
+	DFG_TRY(dfg_array_file_open(spec->path, &file, &codec));
+	struct dfg_blob blob = {file->data, file->room, false};
+	*out_fits = codec == &dfg_csv;
+	struct dfg_err *err = *out_fits ? dfg_csv_read(&blob, spec->key, &out_rows->all)
+									: open_of_many(file, codec, spec->key, &out_rows->all);
+	dfg_buffer_unref(file);
+	return dfg_err_note(err, "%s", strcmp(spec->path, "-") ? spec->path : "stdin");
+}
+
+/* Records can begin with any bytes, so the name tells whether they are compressed. */
+static struct dfg_err *open_records(const struct dfg_array_spec *spec, struct dfg_array_rows *out_rows)
+{
+	struct dfg_buffer *file;
+	size_t length = strlen(spec->path);
+	bool packed = length > 3 && !strcmp(spec->path + length - 3, ".gz");
+	DFG_TRY(dfg_array_file_map(spec->path, packed, &file));
+	struct dfg_err *err = dfg_records_open(file, spec, out_rows);
+	dfg_buffer_unref(file);
+	return dfg_err_note(err, "%s", strcmp(spec->path, "-") ? spec->path : "stdin");
+}
+
+/* A missing file is left to the reader to report. */
+static struct dfg_err *check_regular(const char *path)
+{
+	struct stat stat_;
+	if (!strcmp(path, "-"))
+		return DFG_ERR(DFG_NO_INPUT, "stdin: is not a regular file");
+	if (stat(path, &stat_) || S_ISREG(stat_.st_mode) || S_ISDIR(stat_.st_mode))
+		return NULL;
+	return DFG_ERR(DFG_NO_INPUT, "%s: is not a regular file", path);
+}
+
+static struct dfg_err *open_words(const char *words, bool regular, struct dfg_array_rows *out_rows, bool *out_fits)
+{
+	struct dfg_array_spec spec;
+	*out_fits = false;
+	*out_rows = (struct dfg_array_rows){0};
+	DFG_TRY(dfg_array_spec_read(words, &spec));
+	struct dfg_err *err = regular ? check_regular(spec.path) : NULL;
+	if (!err)
+		err = spec.record ? open_records(&spec, out_rows) : open_by_content(&spec, out_rows, out_fits);
+	dfg_array_spec_release(&spec);
+	return err;
+}
+
+struct dfg_err *dfg_array_open_for(const char *words, const struct dfg_array_input *input, bool regular,
+	struct dfg_array_rows *out_rows, struct dfg_err **out_unfit)
+{
+	bool fits;
+	struct dfg_err *unfit = NULL;
+	if (out_unfit)
+		*out_unfit = NULL;
+	DFG_TRY(open_words(words, regular, out_rows, &fits));
+	if (fits && input->dtype)
+		unfit = dfg_csv_fit(&out_rows->all, input->dtype, &input->shape);
+	if (unfit && unfit->code != DFG_DATA) {
+		dfg_array_rows_release(out_rows);
+		return unfit;
+	}
+	if (out_unfit)
+		*out_unfit = unfit;
+	else
+		dfg_err_free(unfit);
+	return NULL;
+}
+
+/* Replaces a reader by all that it reads. */
+static struct dfg_err *read_all(struct dfg_array_rows *rows)
+{
+	struct dfg_row_reader *reader = rows->reader;
+	if (!reader)
+		return NULL;
+	DFG_TRY(dfg_tensor_new(reader->dtype, &reader->shape, &rows->all));
+	int64_t n = reader->shape.rank ? reader->shape.dim[0] : 1;
+	return dfg_shape_count(&reader->shape) ? reader->read(reader, 0, n, &rows->all, 0) : NULL;
+}
+
+struct dfg_err *dfg_array_read_for(const char *words, const struct dfg_array_input *input, bool regular,
+	struct dfg_tensor *out_tensor, struct dfg_err **out_unfit)
+{
+	struct dfg_array_rows rows;
+	*out_tensor = (struct dfg_tensor){0};
+	DFG_TRY(dfg_array_open_for(words, input, regular, &rows, out_unfit));
+	struct dfg_err *err = dfg_err_note(read_all(&rows), "%s", words);
+	if (!err)
+		err = dfg_tensor_share(&rows.all, out_tensor);
+	dfg_array_rows_release(&rows);
+	return err;
+}
+
+struct dfg_err *dfg_array_read_one(const char *words, struct dfg_tensor *out_tensor)
+{
+	const struct dfg_array_input none = {0};
+	return dfg_array_read_for(words, &none, false, out_tensor, NULL);
+}
