@@ -140,7 +140,8 @@ static struct dfg_err *take_content(const struct parts *parts, int64_t count, st
 			dfg_type_words(literal->dtype, &literal->shape).s, content->length, (size_t)count * size);
 	for (size_t i = 0; literal->dtype == DFG_BOOL && i < content->length; i++)
 		if (content->bytes[i] > 1)
-			return DFG_ERR(DFG_DATA, "element %zu of a bool tensor is the byte %d", i, content->bytes[i]);
+			return DFG_ERR(
+				DFG_DATA, "element %zu of a bool tensor is the byte %d, expected 0 or 1", i, content->bytes[i]);
 	literal->content = true;
 	literal->given = count;
 	literal->data = content->bytes;

@@ -35,8 +35,8 @@ static struct dfg_err *read_idx(const struct dfg_blob *blob, struct dfg_buffer *
 		shape.dim[i] = dfg_be32(blob->bytes + 4 + 4 * i);
 	DFG_TRY(dfg_shape_bytes(&shape, dtype, &bytes));
 	if (bytes != blob->size - offset)
-		return DFG_ERR(DFG_DATA, "%s has %zu bytes of elements, but the file %zu", dfg_type_words(dtype, &shape).s,
-			bytes, blob->size - offset);
+		return DFG_ERR(DFG_DATA, "%s has %zu bytes of elements, but the file contains %zu",
+			dfg_type_words(dtype, &shape).s, bytes, blob->size - offset);
 	if (dfg_dtype_size(dtype) == 1) {
 		DFG_TRY(dfg_array_view(dtype, &shape, blob->bytes + offset, file, &tensor));
 	} else {

@@ -78,7 +78,7 @@ static struct dfg_err *take_shape(struct scan *scan, struct dfg_shape *out_shape
 		if (!comma || !take_number(scan, &dim))
 			return DFG_ERR(DFG_DATA, "npy header: the shape is not a tuple of numbers");
 		if (out_shape->rank == DFG_RANK_MAX)
-			return DFG_ERR(DFG_DATA, "more than %d dimensions", DFG_RANK_MAX);
+			return DFG_ERR(DFG_DATA, "the shape has more than %d dimensions", DFG_RANK_MAX);
 		out_shape->dim[out_shape->rank++] = dim;
 		comma = take(scan, ',');
 	}

@@ -51,7 +51,8 @@ static struct dfg_err *read_stored(
 	const struct dfg_zip_member *member, struct dfg_buffer *file, struct dfg_tensor *out_tensor)
 {
 	if (member->size != member->packed)
-		return DFG_ERR(DFG_DATA, "is stored, but its two sizes differ");
+		return DFG_ERR(DFG_DATA, "is stored without compression, but has %llu bytes stored and %llu unpacked",
+			(unsigned long long)member->packed, (unsigned long long)member->size);
 	if (crc32_z(0, member->data, member->size) != member->crc)
 		return DFG_ERR(DFG_DATA, "the checksum is wrong");
 	return dfg_npy_tensor(member->data, member->size, file, out_tensor);

@@ -72,7 +72,7 @@ static struct dfg_err *done_run(struct dfg_kernel *ctx)
 		int64_t bucket = *(const int64_t *)ticket->data;
 		DFG_TRY(dfg_group_result(group, bucket > UINT32_MAX ? UINT32_MAX : (uint32_t)bucket, (uint32_t)i, &value));
 		if (value.dtype != (enum dfg_dtype)ctx->call->out_dtype[i]) {
-			struct dfg_err *err = DFG_ERR(DFG_DATA, "the bucket has %s, not %s", dfg_dtype_name(value.dtype),
+			struct dfg_err *err = DFG_ERR(DFG_DATA, "the bucket has %s, expected %s", dfg_dtype_name(value.dtype),
 				dfg_dtype_name((enum dfg_dtype)ctx->call->out_dtype[i]));
 			dfg_tensor_release(&value);
 			return err;

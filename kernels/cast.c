@@ -91,7 +91,7 @@ static struct dfg_err *bits_shape(
 	if (from > to) {
 		if (shape.rank == DFG_RANK_MAX)
 			return DFG_ERR(
-				DFG_DATA, "cannot add a dimension to %s: %d is the limit", dfg_shape_words(in).s, DFG_RANK_MAX);
+				DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(in).s, DFG_RANK_MAX);
 		shape.dim[shape.rank++] = from / to;
 	} else if (from < to) {
 		if (!shape.rank || (shape.dim[shape.rank - 1] >= 0 && shape.dim[shape.rank - 1] != to / from))

@@ -193,8 +193,10 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *first = dfg_kernel_input(ctx, 1);
 	int64_t offset = 0, rank = dfg_shape_count(&first->shape);
 	int axis;
-	if (rank > DFG_RANK_MAX || ctx->in[0]->shape.rank)
-		return DFG_ERR(DFG_DATA, "expected an axis and shapes of at most %d dimensions", DFG_RANK_MAX);
+	if (rank > DFG_RANK_MAX)
+		return DFG_ERR(DFG_DATA, "input 1 is a shape of %" PRId64 " dimensions: the limit is %d", rank, DFG_RANK_MAX);
+	if (ctx->in[0]->shape.rank)
+		return DFG_ERR(DFG_DATA, "the axis is %s, expected a scalar", dfg_shape_words(&ctx->in[0]->shape).s);
 	DFG_TRY(dfg_axis(dfg_tensor_int(ctx->in[0], 0), (int)rank, &axis));
 	for (int i = 1; i < ctx->call->n_in; i++) {
 		const struct dfg_tensor *shape = dfg_kernel_input(ctx, i);
@@ -239,7 +241,7 @@ static struct dfg_err *pack_shape(struct dfg_infer *node)
 		return NULL;
 	if (part.rank == DFG_RANK_MAX)
 		return DFG_ERR(
-			DFG_DATA, "cannot add a dimension to %s: %d is the limit", dfg_shape_words(&part).s, DFG_RANK_MAX);
+			DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(&part).s, DFG_RANK_MAX);
 	DFG_TRY(dfg_axis(node->call->attr[0].i, part.rank + 1, &axis));
 	node->out[0].rank = part.rank + 1;
 	for (int d = 0; d <= part.rank; d++)

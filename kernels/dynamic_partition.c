@@ -17,7 +17,7 @@ static struct dfg_err *partition_shape(struct dfg_infer *node)
 				dfg_shape_words(data).s);
 	struct dfg_shape part = {.rank = data->rank - partitions->rank + 1, .dim = {DFG_UNKNOWN}};
 	if (part.rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "results of %d dimensions: %d is the limit", part.rank, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "each result has %d dimensions: the limit is %d", part.rank, DFG_RANK_MAX);
 	for (int d = 1; d < part.rank; d++)
 		part.dim[d] = data->dim[d - 1 + partitions->rank];
 	for (int i = 0; i < node->call->n_out; i++)
@@ -151,7 +151,7 @@ static struct dfg_err *stitch_shape(struct dfg_infer *node)
 	if (row.rank < 0)
 		return NULL;
 	if (row.rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "a result of %d dimensions: %d is the limit", row.rank + 1, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the result has %d dimensions: the limit is %d", row.rank + 1, DFG_RANK_MAX);
 	for (int i = 0; i < node->call->n_in / 2; i++) {
 		known &= node->known[i] != NULL;
 		for (int64_t k = 0; known && k < node->known[i]->count; k++) {

@@ -52,7 +52,7 @@ static struct dfg_err *gather_shape(struct dfg_infer *node)
 	DFG_TRY(pick_of(node->call, params, indices, axis, &pick));
 	int rank = params->rank - 1 + indices->rank - pick.batch_dims, d = 0;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "a result of %d dimensions: %d is the limit", rank, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the result has %d dimensions: the limit is %d", rank, DFG_RANK_MAX);
 	for (int i = 0; i < pick.axis; i++)
 		out->dim[d++] = params->dim[i];
 	for (int i = pick.batch_dims; i < indices->rank; i++)
@@ -233,7 +233,7 @@ static struct dfg_err *gather_nd_shape(struct dfg_infer *node)
 		return NULL;
 	int rank = indices->rank - 1 + params->rank - (int)depth;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "a result of %d dimensions: %d is the limit", rank, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the result has %d dimensions: the limit is %d", rank, DFG_RANK_MAX);
 	node->out[0].rank = rank;
 	for (int d = 0; d < rank; d++)
 		node->out[0].dim[d] = d < indices->rank - 1 ? indices->dim[d] : params->dim[d - (indices->rank - 1) + depth];

@@ -83,8 +83,8 @@ static struct dfg_err *lrn_shape(struct dfg_infer *node)
 	for (int i = 0; i < node->call->n_in; i++) {
 		DFG_TRY(check(node->call, node->in[i]));
 		if (!dfg_shape_fits(node->in[i], node->in[0]))
-			return DFG_ERR(
-				DFG_DATA, "shapes differ: %s and %s", dfg_shape_words(node->in[0]).s, dfg_shape_words(node->in[i]).s);
+			return DFG_ERR(DFG_DATA, "inputs 0 and %d are %s and %s, expected equal shapes", i,
+				dfg_shape_words(node->in[0]).s, dfg_shape_words(node->in[i]).s);
 	}
 	node->out[0] = *node->in[0];
 	return NULL;
@@ -96,8 +96,8 @@ static struct dfg_err *run(struct dfg_kernel *ctx, struct work *work, void (*ran
 	struct dfg_tensor *out;
 	for (int i = 0; i < ctx->call->n_in; i++)
 		if (!dfg_shape_equal(&ctx->in[i]->shape, shape))
-			return DFG_ERR(
-				DFG_DATA, "shapes differ: %s and %s", dfg_shape_words(shape).s, dfg_shape_words(&ctx->in[i]->shape).s);
+			return DFG_ERR(DFG_DATA, "inputs 0 and %d are %s and %s, expected equal shapes", i,
+				dfg_shape_words(shape).s, dfg_shape_words(&ctx->in[i]->shape).s);
 	DFG_TRY(check(ctx->call, shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, shape, &out));
 	int64_t count = dfg_shape_count(shape);

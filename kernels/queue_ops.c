@@ -86,7 +86,8 @@ static struct dfg_err *priority_run(struct dfg_kernel *ctx)
 	struct dfg_queue_kind kind = common_kind(ctx, DFG_QUEUE_SMALLEST);
 	union dfg_value type[MOST + 1] = {{.dtype = DFG_I64}}, shape[MOST + 1] = {{.shape = &DFG_SHAPE_SCALAR}};
 	if (types->count > MOST || shapes->count != types->count)
-		return DFG_ERR(DFG_DATA, "%u components with %u shapes: %d is the limit", types->count, shapes->count, MOST);
+		return DFG_ERR(
+			DFG_DATA, "there are %u components and %u shapes: the limit is %d", types->count, shapes->count, MOST);
 	memcpy(type + 1, types->item, types->count * sizeof *type);
 	memcpy(shape + 1, shapes->item, shapes->count * sizeof *shape);
 	kind.types = &(struct dfg_list){DFG_ATTR_DTYPE, types->count + 1, type};

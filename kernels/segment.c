@@ -260,7 +260,7 @@ static struct dfg_err *unsorted_shape(struct dfg_infer *node)
 				dfg_shape_words(data).s);
 	if (data->rank - ids->rank + 1 > DFG_RANK_MAX)
 		return DFG_ERR(
-			DFG_DATA, "a result of %d dimensions: %d is the limit", data->rank - ids->rank + 1, DFG_RANK_MAX);
+			DFG_DATA, "the result has %d dimensions: the limit is %d", data->rank - ids->rank + 1, DFG_RANK_MAX);
 	node->out[0] = with_rows(data, ids->rank, count == DFG_NOT_KNOWN ? DFG_UNKNOWN : count);
 	return NULL;
 }

@@ -42,7 +42,7 @@ struct dfg_err *dfg_shape_of(const struct dfg_infer *node, int i, struct dfg_sha
 	if (length < 0)
 		return NULL;
 	if (length > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "a shape of %" PRId64 " dimensions: %d is the limit", length, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the shape has %" PRId64 " dimensions: the limit is %d", length, DFG_RANK_MAX);
 
 	*out_shape = (struct dfg_shape){.rank = (int)length};
 	for (int d = 0; d < length; d++) {

@@ -14,13 +14,15 @@ static struct dfg_err *slice_dim(const struct dfg_infer *node, int d, int64_t *o
 	int64_t dim = node->in[INPUT]->rank < 0 ? DFG_UNKNOWN : node->in[INPUT]->dim[d];
 	int64_t begin = dfg_int_of(node, BEGIN, d), size = dfg_int_of(node, SIZE, d);
 	*out_dim = size >= 0 ? size : DFG_UNKNOWN;
-	if ((begin < 0 && begin != DFG_NOT_KNOWN) || (size < -1 && size != DFG_NOT_KNOWN))
-		return DFG_ERR(DFG_DATA, "cannot slice dimension %d from %" PRId64 ", %" PRId64 " elements", d, begin, size);
+	if (begin < 0 && begin != DFG_NOT_KNOWN)
+		return DFG_ERR(DFG_DATA, "begin is %" PRId64 " in dimension %d, expected at least 0", begin, d);
+	if (size < -1 && size != DFG_NOT_KNOWN)
+		return DFG_ERR(DFG_DATA, "size is %" PRId64 " in dimension %d, expected at least -1", size, d);
 	if (dim < 0 || begin < 0)
 		return NULL;
 	if (begin > dim || (size >= 0 && size > dim - begin))
-		return DFG_ERR(DFG_DATA, "cannot slice dimension %d of %s from %" PRId64 ", %" PRId64 " elements", d,
-			dfg_shape_words(node->in[INPUT]).s, begin, size);
+		return DFG_ERR(DFG_DATA, "cannot take %" PRId64 " elements from index %" PRId64 " of dimension %d of %s",
+			size < 0 ? 0 : size, begin, d, dfg_shape_words(node->in[INPUT]).s);
 	if (size == -1)
 		*out_dim = dim - begin;
 	return NULL;
@@ -210,7 +212,7 @@ static struct dfg_err *cut_of(const struct dfg_infer *node, const struct dfg_sha
 		n = length >= 0 ? length : n;
 	}
 	if (n > 2 * DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "a slice by %" PRId64 " indices: %d is the limit", n, 2 * DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the slice has %" PRId64 " indices: the limit is %d", n, 2 * DFG_RANK_MAX);
 	if (n < 0 || of->rank < 0)
 		return NULL;
 	for (int i = 0; i < n; i++)

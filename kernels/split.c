@@ -175,7 +175,7 @@ static struct dfg_err *split_v_shape(struct dfg_infer *node)
 static struct dfg_err *split_v_run(struct dfg_kernel *ctx)
 {
 	if (ctx->call->n_out > PARTS_MAX)
-		return DFG_ERR(DFG_DATA, "%d parts: %d is the limit", ctx->call->n_out, PARTS_MAX);
+		return DFG_ERR(DFG_DATA, "num_split is %d: the limit is %d", ctx->call->n_out, PARTS_MAX);
 	return split_along(ctx, AXIS, WHOLE);
 }
 

@@ -53,7 +53,7 @@ static struct dfg_err *check(const struct stack *stack, enum dfg_dtype dtype)
 	if (stack->closed)
 		return DFG_ERR(DFG_DATA, "stack '%s' is closed", stack->object.resource.name);
 	if (stack->dtype != dtype)
-		return DFG_ERR(DFG_DATA, "stack '%s' contains %s, not %s", stack->object.resource.name,
+		return DFG_ERR(DFG_DATA, "stack '%s' contains %s, expected %s", stack->object.resource.name,
 			dfg_dtype_name(stack->dtype), dfg_dtype_name(dtype));
 	return NULL;
 }

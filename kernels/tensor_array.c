@@ -24,7 +24,7 @@ struct dfg_err *dfg_array_holds(const struct dfg_infer *node, enum dfg_dtype dty
 	*out_element = holds ? holds->shape : DFG_SHAPE_UNKNOWN;
 	if (!holds || holds->dtype == dtype)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "the array contains %s, not %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
+	return DFG_ERR(DFG_DATA, "the array contains %s, expected %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
 }
 
 static struct dfg_err *scalar_shape(struct dfg_infer *node)

@@ -74,8 +74,8 @@ struct dfg_err *dfg_array_lock(struct dfg_kernel *ctx, enum dfg_dtype dtype, str
 	struct dfg_tensor_array *array;
 	DFG_TRY(dfg_object_in(ctx, 0, dfg_array_kind, &array));
 	if (dtype && dtype != array->dtype)
-		return DFG_ERR(DFG_DATA, ARRAY "contains %s, not %s", array->object.resource.name, dfg_dtype_name(array->dtype),
-			dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, ARRAY "contains %s, expected %s", array->object.resource.name,
+			dfg_dtype_name(array->dtype), dfg_dtype_name(dtype));
 	pthread_mutex_lock(&array->lock);
 	if (array->closed) {
 		pthread_mutex_unlock(&array->lock);
@@ -328,7 +328,7 @@ static struct dfg_err *prepend(
 		return NULL;
 	if (before->rank + shape->rank > DFG_RANK_MAX)
 		return DFG_ERR(
-			DFG_DATA, "elements of %d dimensions: %d is the limit", before->rank + shape->rank, DFG_RANK_MAX);
+			DFG_DATA, "the elements have %d dimensions: the limit is %d", before->rank + shape->rank, DFG_RANK_MAX);
 	*out_shape = *before;
 	out_shape->rank += shape->rank;
 	for (int d = 0; d < shape->rank; d++)

@@ -48,7 +48,8 @@ static struct dfg_err *shape_of(const struct dfg_tensor_list *list, int64_t i, c
 	if (like->rank > 0 && leading && i < dfg_shape_count(&leading->shape))
 		out_shape->dim[0] = dfg_tensor_int(leading, i);
 	if (out_shape->rank > 0 && out_shape->dim[0] < -1)
-		return DFG_ERR(DFG_DATA, "leading_dims has %" PRId64 " rows for element %" PRId64, out_shape->dim[0], i);
+		return DFG_ERR(DFG_DATA, "leading_dims is %" PRId64 " for element %" PRId64 ", expected at least -1",
+			out_shape->dim[0], i);
 	return dfg_shape_known(out_shape) ? NULL : dfg_tensor_list_unset(list, like, out_shape);
 }
 

@@ -40,7 +40,7 @@ struct dfg_err *dfg_tensor_list_in(
 	DFG_TRY(dfg_object_in(ctx, i, dfg_tensor_list_kind, out_list));
 	if (dtype && (*out_list)->dtype != dtype)
 		return DFG_ERR(
-			DFG_DATA, "the list contains %s, not %s", dfg_dtype_name((*out_list)->dtype), dfg_dtype_name(dtype));
+			DFG_DATA, "the list contains %s, expected %s", dfg_dtype_name((*out_list)->dtype), dfg_dtype_name(dtype));
 	return NULL;
 }
 
@@ -209,7 +209,7 @@ struct dfg_err *dfg_tensor_list_set(struct dfg_tensor_list *list, int64_t index,
 struct dfg_err *dfg_tensor_list_resize(struct dfg_tensor_list *list, int64_t count)
 {
 	if (count < 0)
-		return DFG_ERR(DFG_DATA, "a list cannot have %" PRId64 " elements", count);
+		return DFG_ERR(DFG_DATA, "the new number of elements is %" PRId64 ", expected at least 0", count);
 	if (!list->row) {
 		if (list->single_at >= count) {
 			dfg_tensor_release(&list->single);
@@ -290,7 +290,7 @@ struct dfg_err *dfg_tensor_list_holds(
 	*out_element = holds ? holds->shape : DFG_SHAPE_UNKNOWN;
 	if (!holds || !holds->dtype || !dtype || holds->dtype == dtype)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "the list contains %s, not %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
+	return DFG_ERR(DFG_DATA, "the list contains %s, expected %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
 }
 
 struct dfg_err *dfg_tensor_list_infer(

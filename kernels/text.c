@@ -191,7 +191,7 @@ static struct dfg_err *decode_raw_shape(struct dfg_infer *node)
 {
 	if (node->in[0]->rank == DFG_RANK_MAX)
 		return DFG_ERR(
-			DFG_DATA, "cannot add a dimension to %s: %d is the limit", dfg_shape_words(node->in[0]).s, DFG_RANK_MAX);
+			DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(node->in[0]).s, DFG_RANK_MAX);
 	node->out[0] = *node->in[0];
 	node->out[0].dim[node->out[0].rank++] = DFG_UNKNOWN;
 	return NULL;

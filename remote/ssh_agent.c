@@ -182,7 +182,7 @@ static struct dfg_err *start(struct dfg_ssh_agent *agent, ssh_session session)
 	agent->own = pair[0];
 	if (dfg_ssh_set_agent_socket(session, pair[1])) {
 		close(pair[1]);
-		return DFG_ERR(DFG_UNAVAILABLE, "libssh accepts no agent: %s", dfg_ssh_get_error(session));
+		return DFG_ERR(DFG_UNAVAILABLE, "libssh cannot use the ssh agent: %s", dfg_ssh_get_error(session));
 	}
 	int error = pthread_create(&agent->thread, NULL, serve, agent);
 	if (error)

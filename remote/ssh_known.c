@@ -175,7 +175,7 @@ static struct dfg_err *refuse_unknown(const struct dfg_ssh *ssh, const struct se
 	const char *kind = scan_kind(dfg_ssh_key_type(search->key));
 	if (ssh->jump || ssh->proxy || ssh->entry.host_key_alias)
 		return DFG_ERR(DFG_REFUSED,
-			"the host key of %s is not known: %s. If that is its key, let ssh write it down: ssh %s%s%s%s true",
+			"the host key of %s is not known: %s. If that is its key, let ssh record it: ssh %s%s%s%s true",
 			search->name, print, config ? "-F " : "", config ? config : "", config ? " " : "", ssh->wish.host);
 	return DFG_ERR(DFG_REFUSED,
 		"the host key of %s is not known: %s. If that is its key: ssh-keyscan -t %s -p %u %s >>%s", search->name, print,

@@ -139,7 +139,7 @@ struct dfg_err *dfg_eval_target(struct dfg_eval *eval, struct dfg_name_scope *bi
 	struct dfg_err *err = target_body(eval, inner, tree->kid[0], &changes);
 	eval->scope = "";
 	if (!err && !changes.n)
-		err = DFG_ERR(DFG_DATA, "the target '%s' changes nothing", tree->text);
+		err = DFG_ERR(DFG_DATA, "the target '%s' has no effect: it must assign a state or param", tree->text);
 	if (!err)
 		err = make_target(eval, tree->text, &changes);
 	dfg_free(changes.node);

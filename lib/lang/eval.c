@@ -193,7 +193,7 @@ static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *
 	if (dfg_datum_is_tensor(of) && !strcmp(name, "shape"))
 		return DFG_ERR(DFG_DATA, "a tensor has no '.shape': write shape(x)");
 	if (of->kind != DFG_DATUM_TUPLE || !dfg_list_port(of))
-		return DFG_ERR(DFG_DATA, "%s has no '%s'", dfg_datum_words(eval, of), name);
+		return DFG_ERR(DFG_DATA, "%s has no member '%s'", dfg_datum_words(eval, of), name);
 	struct dfg_nearest nearest = {.word = name};
 	for (uint32_t i = 0; i < of->list.n; i++)
 		dfg_nearest_offer(&nearest, dfg_list_port(of)[i].name);

@@ -32,8 +32,8 @@ static struct dfg_err *no_attr(const struct dfg_op *op, const struct dfg_signatu
 	for (int i = 0; i < signature->n_attr; i++)
 		dfg_nearest_offer(&nearest, signature->attr[i].name);
 	if (nearest.best)
-		return DFG_ERR(DFG_DATA, "%s has no '%s'; did you mean '%s'?", op->name, name, nearest.best);
-	return DFG_ERR(DFG_DATA, "%s has no '%s'", op->name, name);
+		return DFG_ERR(DFG_DATA, "%s has no input or attribute '%s'; did you mean '%s'?", op->name, name, nearest.best);
+	return DFG_ERR(DFG_DATA, "%s has no input or attribute '%s'", op->name, name);
 }
 
 static struct dfg_err *inputs_missing(const struct dfg_arranged *arranged, uint32_t given)

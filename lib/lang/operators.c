@@ -102,7 +102,8 @@ static struct dfg_err *join_lists(
 	const struct dfg_datum_list *more = &b->list;
 	struct dfg_datum_list joined = a->list;
 	if (joined.n + more->n > LIST_MOST)
-		return DFG_ERR(DFG_DATA, "a list of %u and one of %u items are too long to join", joined.n, more->n);
+		return DFG_ERR(DFG_DATA, "lists of %u and %u items are too long to join: the limit is %u", joined.n, more->n,
+			(unsigned)LIST_MOST);
 	DFG_TRY(dfg_list_grow(
 		&joined, joined.depth > more->depth ? joined.depth : more->depth, (uint64_t)joined.leaves + more->leaves));
 	DFG_TRY(reserve_items(eval, &joined, more->n));

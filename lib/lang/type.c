@@ -113,7 +113,8 @@ static struct dfg_err *dim_value(
 	if (datum.kind == DFG_DATUM_DIM || datum.kind == DFG_DATUM_TENSOR)
 		return NULL;
 	DFG_TRY(dfg_to_int(eval, &datum, "a dimension", out_value));
-	return *out_value >= 0 ? NULL : DFG_ERR(DFG_DATA, "a dimension cannot be %lld", (long long)*out_value);
+	return *out_value >= 0 ? NULL
+						   : DFG_ERR(DFG_DATA, "a dimension is %lld, expected at least 0", (long long)*out_value);
 }
 
 /* Whether a name in a type is a new dimension: it is not bound yet, or only to a function (`time`, `size`, ...). */
@@ -138,7 +139,8 @@ struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_name_scope *bin
 	if (!dims || (dims->n == 1 && dims->kid[0]->kind == DFG_TREE_REST))
 		return NULL;
 	if (dims->n > DFG_RANK_MAX)
-		return dfg_eval_at(eval, dims, DFG_ERR(DFG_DATA, "a tensor has at most %d axes", DFG_RANK_MAX));
+		return dfg_eval_at(
+			eval, dims, DFG_ERR(DFG_DATA, "the type has %u axes, the limit is %d", dims->n, DFG_RANK_MAX));
 	*out_shape = (struct dfg_shape){.rank = (int)dims->n};
 	for (uint32_t i = 0; i < dims->n; i++) {
 		const struct dfg_tree *dim = dims->kid[i];

@@ -9,7 +9,7 @@ Reshape([1, 2, 3, 4], [-1, -1])                             : cannot reshape to 
 Reshape([], [-1, 0])                                        = [[]]
 Reshape([1, 2], [-1, 0])                                    : cannot reshape [2]
 Reshape([1], [-2])                                          : dimension 0 of the shape is -2
-Reshape([1], [1, 1, 1, 1, 1, 1, 1, 1, 1])                   : a shape of 9 dimensions
+Reshape([1], [1, 1, 1, 1, 1, 1, 1, 1, 1])                   : the shape has 9 dimensions
 Reshape([1], i64([4611686018427387904, 4611686018427387904])) : larger than any memory
 ExpandDims([1, 2], 0)                                       = [[1, 2]]
 ExpandDims([1, 2], -1)                                      = [[1], [2]]

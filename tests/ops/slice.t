@@ -3,9 +3,9 @@ Slice([1, 2, 3, 4], [1], [2])                               = [2, 3]
 Slice([[1, 2, 3], [4, 5, 6]], [0, 1], [-1, 2])              = [[2, 3], [5, 6]]
 Slice([1, 2], [2], [0])                                     = []
 Slice(5, [], [])                                            = 5
-Slice([1, 2, 3], [2], [2])                                  : cannot slice dimension 0 of [3] from 2, 2 elements
-Slice([1, 2, 3], [-1], [1])                                 : cannot slice dimension 0 from -1
-Slice([1, 2, 3], [0], [-2])                                 : cannot slice
+Slice([1, 2, 3], [2], [2])                                  : cannot take 2 elements from index 2 of dimension 0 of [3]
+Slice([1, 2, 3], [-1], [1])                                 : begin is -1 in dimension 0, expected at least 0
+Slice([1, 2, 3], [0], [-2])                                 : size is -2 in dimension 0
 Slice([1, 2, 3], [0, 0], [1, 1])                            : begin is [2], expected a number for each dimension of [3]
 StridedSlice([1, 2, 3, 4, 5], [1], [4], [2])                = [2, 4]
 StridedSlice([1, 2, 3, 4, 5], [-2], [-6], [-1])             = [4, 3, 2, 1]

@@ -111,7 +111,7 @@ static void refuses_archives_that_lie(void **state)
 		{first + 8, 1, "zip: encrypted"},
 		{first + 10, 9, "compression method 9 is not supported"},
 		{first + 16, (uint8_t)(bytes[first + 16] + 1), "a.npy: the checksum is wrong"},
-		{first + 20, (uint8_t)(bytes[first + 20] + 1), "a.npy: is stored, but its two sizes differ"},
+		{first + 20, (uint8_t)(bytes[first + 20] + 1), "a.npy: is stored without compression, but has"},
 		{first + 46, 'b', "the local header has a different name"},
 		{first + 48, 'x', "the local header has a different name"},
 		{first + 43, 0x7f, "no local header at the offset given by the directory"},

@@ -75,8 +75,8 @@ static void indices_are_in_the_array_or_make_it_grow(void **state)
 static void elements_are_of_one_type_and_of_the_shape_that_was_declared(void **state)
 {
 	(void)state;
-	refuses(ARRAY("") "f = TensorArrayWriteV3(h, 0, 1, f)\n" SIZE, "the array contains f32, not i32");
-	refuses(ARRAY("") "y = TensorArrayReadV3(h, 0, f, dtype = i32)\n", "the array contains f32, not i32");
+	refuses(ARRAY("") "f = TensorArrayWriteV3(h, 0, 1, f)\n" SIZE, "the array contains f32, expected i32");
+	refuses(ARRAY("") "y = TensorArrayReadV3(h, 0, f, dtype = i32)\n", "the array contains f32, expected i32");
 	refuses(ARRAY(", element_shape = [2]") WRITE("0", "[1]") SIZE, "elements are [2], expected [1]");
 	refuses(ARRAY(", identical_element_shapes = true") WRITE("0", "[1]") WRITE("1", "[1, 2]") SIZE,
 		"element 1 is [2], expected [1]");
@@ -111,8 +111,8 @@ static void parts_are_split_and_joined(void **state)
 	refuses("h, f = TensorArrayV3(0, dtype = f32)\n" CONCAT(""),
 		"tensor array 'h' is empty, and its elements' shape [...] is unknown");
 	refuses(ARRAY("") SPLIT("[1, 3]") SIZE, "tensor array 'h' has 3 elements, not 2");
-	refuses(ARRAY("") SPLIT("[1, 1, 1]") SIZE, "the lengths of 3 parts do not add up to the rows of [4]");
-	refuses(ARRAY("") SPLIT("[-1, 4, 1]") SIZE, "do not add up");
+	refuses(ARRAY("") SPLIT("[1, 1, 1]") SIZE, "the lengths of 3 parts have another sum, expected");
+	refuses(ARRAY("") SPLIT("[-1, 4, 1]") SIZE, "add up to the rows");
 	refuses("h, f = TensorArrayV3(2, dtype = f32)\n" WRITE("0", "1") WRITE("1", "[2]") CONCAT(""), "is a scalar");
 	refuses(
 		"h, f = TensorArrayV3(2, dtype = f32)\n" WRITE("0", "[1]") WRITE("1", "[[2]]") CONCAT(""), "cannot be joined");

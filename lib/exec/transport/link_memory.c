@@ -241,5 +241,5 @@ struct dfg_err *dfg_link_memory_pair(const struct dfg_link_sink *sink_a, uint32_
 	}
 	*out_a = *out_b = NULL;
 	free_pair(pair);
-	return DFG_ERR(DFG_MEMORY, "no thread for a link");
+	return DFG_ERR(DFG_MEMORY, "cannot start a thread for a link");
 }
