@@ -199,11 +199,11 @@ static struct dfg_err *store_number(const struct dfg_number *number, enum dfg_dt
 	return DFG_ERR(DFG_DATA, "expected %s, not a number", dfg_dtype_name(dtype));
 }
 
-static struct dfg_err *store(const struct dfg_datum *datum, enum dfg_dtype dtype, char **to)
+static struct dfg_err *store(struct dfg_eval *eval, const struct dfg_datum *datum, enum dfg_dtype dtype, char **to)
 {
 	if (datum->kind == DFG_DATUM_LIST) {
 		for (uint32_t i = 0; i < datum->list.n; i++)
-			DFG_TRY(store(&datum->list.item[i], dtype, to));
+			DFG_TRY(at_list(eval, datum, store(eval, &datum->list.item[i], dtype, to)));
 		return NULL;
 	}
 	if (datum->kind == DFG_DATUM_NUMBER)
@@ -213,8 +213,7 @@ static struct dfg_err *store(const struct dfg_datum *datum, enum dfg_dtype dtype
 	else if (datum->kind == DFG_DATUM_STRING && dtype == DFG_STRING)
 		*(struct dfg_string *)*to = datum->string;
 	else
-		return DFG_ERR(DFG_DATA, "expected %s, not %s", datum->kind == DFG_DATUM_BOOL ? "a bool" : "a string",
-			dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, "expected %s, not %s", dfg_dtype_name(dtype), dfg_datum_words(eval, datum));
 	*to += dfg_dtype_size(dtype);
 	return NULL;
 }
@@ -240,7 +239,7 @@ struct dfg_err *dfg_literal_new(
 	DFG_TRY(shape_of(eval, datum, &shape));
 	DFG_TRY(new_tensor(eval, dtype ? dtype : dfg_datum_natural(datum), &shape, &tensor));
 	char *to = tensor->data;
-	DFG_TRY(store(datum, tensor->dtype, &to));
+	DFG_TRY(store(eval, datum, tensor->dtype, &to));
 	*out_datum = (struct dfg_datum){DFG_DATUM_LITERAL, .literal = tensor};
 	return NULL;
 }
