@@ -1,4 +1,5 @@
 #include "kernels/gemm/micro.h"
+#include "lib/base/text.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -82,11 +83,17 @@ const char *dfg_product_fingerprint(void)
 struct dfg_err *dfg_product_cpu(void)
 {
 	dfg_product_variant();
-	if (chosen.wrong)
-		return DFG_ERR(DFG_CONFIG,
-			"the environment variable DFG_CPU is '%s': expected avx512, avx2 or generic, if this processor has it",
-			getenv("DFG_CPU"));
-	return NULL;
+	if (!chosen.wrong)
+		return NULL;
+	struct dfg_text names = {0};
+	for (int i = 0; i < VARIANTS; i++)
+		if (is_there(variants[i]))
+			dfg_text_add(&names, "%s%s", names.length ? ", " : "", variants[i]->option);
+	struct dfg_err *err =
+		DFG_ERR(DFG_CONFIG, "the environment variable DFG_CPU is '%.100s': this processor can be one of: %s",
+			getenv("DFG_CPU"), names.s ? names.s : "generic");
+	dfg_text_release(&names);
+	return err;
 }
 
 static const struct dfg_product_functions *functions(enum dfg_dtype dtype)

@@ -47,6 +47,8 @@ sed -n '2,21p;43,62p' want >rows
 cmp rows got
 
 DFG_CPU=pdp11 status 78 "$DFG" ops
-has err "DFG_CPU is 'pdp11'"
+has err "DFG_CPU is 'pdp11': this processor can be one of: "
+has err 'generic, mul'
+grep -qw avx512f /proc/cpuinfo || never grep -q 'one of:.*avx512' err # names only what can be chosen
 DFG_CPU=generic status 0 "$DFG" doctor
 has out "generic (bits: fma)"
