@@ -458,7 +458,7 @@ static struct dfg_err *resize_kernel_grad(struct dfg_kernel *ctx)
 const struct dfg_op dfg_op_ResizeBicubic = {
 	.name = "ResizeBicubic",
 	.doc = "images of another size, with cubic interpolation between pixels",
-	.sig = "<T: half|number>(images: T, size: i32) -> (resized_images: f32)",
+	.sig = "<T: number>(images: T, size: i32) -> (resized_images: f32)",
 	.attr = ATTRS,
 	.shape = resize_shape,
 	.gradient = "dimages = ResizeBicubicGrad(dresized_images, images, " SAME,
@@ -478,7 +478,7 @@ const struct dfg_op dfg_op_ResizeBicubicGrad = {
 const struct dfg_op dfg_op_ResizeArea = {
 	.name = "ResizeArea",
 	.doc = "images of another size, each pixel the mean of the area that it covers",
-	.sig = "<T: half|number>(images: T, size: i32) -> (resized_images: f32)",
+	.sig = "<T: number>(images: T, size: i32) -> (resized_images: f32)",
 	.attr = {"align_corners: bool = false"},
 	.flags = DFG_NO_GRADIENT,
 	.shape = resize_shape,
@@ -488,7 +488,7 @@ const struct dfg_op dfg_op_ResizeArea = {
 const struct dfg_op dfg_op_ScaleAndTranslate = {
 	.name = "ScaleAndTranslate",
 	.doc = "images of another size, scaled and moved, with a kernel that weighs pixels by their distance",
-	.sig = "<T: half|number>(images: T, size: i32, scale: f32, translation: f32) -> (resized_images: f32)",
+	.sig = "<T: number>(images: T, size: i32, scale: f32, translation: f32) -> (resized_images: f32)",
 	.attr = KERNEL_ATTRS,
 	.shape = resize_shape,
 	.gradient = "dimages = ScaleAndTranslateGrad(dresized_images, images, " SAME_KERNEL,
