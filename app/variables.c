@@ -204,8 +204,8 @@ static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables
 		if (!by_name || !name || !dfg_map_put(&names, name, strlen(name), &number, &new))
 			err = dfg_no_memory("the variables");
 		else if (!new)
-			err =
-				DFG_ERR(DFG_DATA, "'%s' and '%s' both map to '%s'", by_name[number]->name, arrays->array[i].name, name);
+			err = DFG_ERR(DFG_DATA, "arrays '%s' and '%s' both map to variable '%s'", by_name[number]->name,
+				arrays->array[i].name, name);
 		else
 			by_name[number] = &arrays->array[i];
 	}

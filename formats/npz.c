@@ -21,7 +21,7 @@ static struct dfg_err *member_name(const struct dfg_zip_member *member, char **o
 	if (!dfg_utf8_is(s, length) || memchr(s, '\0', length))
 		return DFG_ERR(DFG_DATA, "a member's name contains a zero byte or is not UTF-8");
 	if (length < SUFFIX || memcmp(s + length - SUFFIX, suffix, SUFFIX))
-		return DFG_ERR(DFG_DATA, "is not a .npy");
+		return DFG_ERR(DFG_DATA, "is not an .npy file, as all members of an npz file must be");
 	*out_name = dfg_zeros(length - SUFFIX + 1, 1);
 	if (!*out_name)
 		return dfg_no_memory("the members of the npz file");

@@ -87,7 +87,7 @@ static struct dfg_err *put_member(
 {
 	struct dfg_sink count = {measure, member}, sink = dfg_out_sink(out);
 	if (strlen(array->name) > 65535 - 4)
-		return DFG_ERR(DFG_DATA, "the name is too long for npz");
+		return DFG_ERR(DFG_DATA, "the name has %zu bytes, the limit of npz is %d", strlen(array->name), 65535 - 4);
 	DFG_TRY(dfg_npy_put(&array->tensor, &count));
 	DFG_TRY(put_local(array->name, member, at, out));
 	return dfg_npy_put(&array->tensor, &sink);

@@ -89,7 +89,8 @@ static struct dfg_err *check_end(
 	const struct dfg_transfer *transfer = &plan->parts.transfer[number];
 	const struct dfg_node **end = node->op->role == DFG_SEND ? &ends[number].send : &ends[number].recv;
 	if (*end)
-		return DFG_ERR(DFG_DATA, "transfer %" PRId64 " has two such nodes: also '%s'", number, (*end)->name);
+		return DFG_ERR(
+			DFG_DATA, "transfer %" PRId64 " has two nodes of this op, expected one: also '%s'", number, (*end)->name);
 	*end = node;
 	struct dfg_err *err = check_place(plan, part, node, transfer);
 	if (!err)

@@ -276,7 +276,8 @@ static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_pla
 	DFG_TRY(dfg_json_need(manifest, "format", DFG_JSON_STRING, &is));
 	DFG_TRY(dfg_json_need_size(manifest, "version", &version));
 	if (strcmp(is->string, format) || version != VERSION)
-		return DFG_ERR(DFG_DATA, "not \"%s\" version %d, the supported version", format, VERSION);
+		return DFG_ERR(DFG_DATA, "is \"%.40s\" version %llu, expected \"%s\" version %d", is->string,
+			(unsigned long long)version, format, VERSION);
 	DFG_TRY(dfg_json_need(manifest, "devices", DFG_JSON_ARRAY, &list));
 	return read_parts(list, plan);
 }

@@ -55,7 +55,7 @@ struct dfg_err *dfg_zip_open(const uint8_t *bytes, size_t size, struct dfg_zip *
 		DFG_TRY(open_64(out_zip, locator));
 	} else {
 		if (dfg_le16(end + 4) || dfg_le16(end + 6))
-			return DFG_ERR(DFG_DATA, "zip: archives of several files are not supported");
+			return DFG_ERR(DFG_DATA, "zip: the archive is split over several files, which is not supported");
 		out_zip->count = dfg_le16(end + 10);
 		out_zip->end = dfg_le32(end + 12);
 		out_zip->at = dfg_le32(end + 16);

@@ -53,5 +53,5 @@ struct dfg_err *dfg_adjoint_refuse(const struct dfg_gradient *node, int i)
 {
 	if (!node->wanted[i])
 		return NULL;
-	return DFG_ERR(DFG_DATA, "no gradient by its input '%s'", node->call->signature->in[i].name);
+	return DFG_ERR(DFG_DATA, "has no gradient with respect to its input '%s'", node->call->signature->in[i].name);
 }

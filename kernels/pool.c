@@ -72,10 +72,14 @@ static struct dfg_err *over_channels(
 		return NULL;
 	for (int d = 0; d < rule->rank; d++)
 		if (d != channel && (rule->size[d] != 1 || rule->stride[d] != 1))
-			return DFG_ERR(DFG_DATA, "a window over channels must have size and stride 1 along dimension %d", d);
+			return DFG_ERR(DFG_DATA,
+				"a window over channels has size %lld and stride %lld along dimension %d, expected 1 and 1",
+				(long long)rule->size[d], (long long)rule->stride[d], d);
 	if (rule->stride[channel] != size || rule->padding == DFG_EXPLICIT || (channels >= 0 && channels % size))
-		return DFG_ERR(DFG_DATA, "a window over channels must have its size as stride and divide them: %lld of %lld",
-			(long long)size, (long long)channels);
+		return DFG_ERR(DFG_DATA,
+			"a window over %lld channels has size %lld and stride %lld, expected equal ones that divide the channels, "
+			"and no explicit padding",
+			(long long)channels, (long long)size, (long long)rule->stride[channel]);
 	*out_shape = *image;
 	out_shape->dim[channel] = channels < 0 ? DFG_UNKNOWN : channels / size;
 	return NULL;

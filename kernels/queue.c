@@ -71,7 +71,8 @@ static struct dfg_err *check_kind(const struct dfg_queue_kind *kind)
 	if (!kind->types->count)
 		return DFG_ERR(DFG_DATA, "a queue requires at least one component");
 	if (kind->shapes->count && kind->shapes->count != kind->types->count)
-		return DFG_ERR(DFG_DATA, "%u shapes for %u components", kind->shapes->count, kind->types->count);
+		return DFG_ERR(DFG_DATA, "there are %u shapes for %u components, expected one for each", kind->shapes->count,
+			kind->types->count);
 	for (uint32_t i = 0; i < kind->types->count; i++) {
 		const struct dfg_shape *shape = kind->shapes->count ? kind->shapes->item[i].shape : NULL;
 		if (dfg_dtype_is_handle(kind->types->item[i].dtype))

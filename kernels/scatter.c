@@ -248,7 +248,8 @@ static struct dfg_err *sparse_to_dense_shape(struct dfg_infer *node)
 			DFG_DATA, "indices %s do not fit a shape of %d dimensions", dfg_shape_words(indices).s, node->out[0].rank);
 	int64_t n = indices->rank > 0 ? indices->dim[0] : indices->rank == 0 ? 1 : DFG_UNKNOWN;
 	if (values->rank == 1 && n >= 0 && values->dim[0] >= 0 && values->dim[0] != n)
-		return DFG_ERR(DFG_DATA, "%" PRId64 " values for %" PRId64 " indices", values->dim[0], n);
+		return DFG_ERR(
+			DFG_DATA, "there are %" PRId64 " values for %" PRId64 " indices, expected one for each", values->dim[0], n);
 	return NULL;
 }
 

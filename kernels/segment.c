@@ -213,7 +213,8 @@ static struct dfg_err *sparse_shape(struct dfg_infer *node)
 	if (node->in[DATA]->rank < 1)
 		return DFG_ERR(DFG_DATA, "data is a scalar, expected at least one dimension");
 	if (indices->dim[0] >= 0 && ids->dim[0] >= 0 && indices->dim[0] != ids->dim[0])
-		return DFG_ERR(DFG_DATA, "%" PRId64 " segment ids for %" PRId64 " indices", ids->dim[0], indices->dim[0]);
+		return DFG_ERR(DFG_DATA, "there are %" PRId64 " segment ids for %" PRId64 " indices, expected one for each",
+			ids->dim[0], indices->dim[0]);
 	if (rows < 0 && rows != DFG_NOT_KNOWN)
 		return DFG_ERR(DFG_DATA, "num_segments is %" PRId64 ", expected at least 0", rows);
 	node->out[0] = with_rows(node->in[DATA], 1, rows == DFG_NOT_KNOWN ? DFG_UNKNOWN : rows);

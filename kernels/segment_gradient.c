@@ -17,7 +17,8 @@ static struct dfg_err *sparse_grad_shape(struct dfg_infer *node)
 	if (grad->rank < 1)
 		return DFG_ERR(DFG_DATA, "grad is a scalar, expected at least one dimension");
 	if (indices->dim[0] >= 0 && ids->dim[0] >= 0 && indices->dim[0] != ids->dim[0])
-		return DFG_ERR(DFG_DATA, "%" PRId64 " segment ids for %" PRId64 " indices", ids->dim[0], indices->dim[0]);
+		return DFG_ERR(DFG_DATA, "there are %" PRId64 " segment ids for %" PRId64 " indices, expected one for each",
+			ids->dim[0], indices->dim[0]);
 	if (rows < 0 && rows != DFG_NOT_KNOWN)
 		return DFG_ERR(DFG_DATA, "output_dim0 is %" PRId64 ", expected at least 0", rows);
 	node->out[0] = *grad;

@@ -160,7 +160,9 @@ static struct dfg_err *blocks_of(struct dfg_infer *node, struct blocks *out_bloc
 		int64_t after = dfg_int_of(node, EDGES, 2 * d + 1);
 		out_blocks->known &= size != DFG_NOT_KNOWN && before != DFG_NOT_KNOWN && after != DFG_NOT_KNOWN;
 		if (out_blocks->known && (size < 1 || before < 0 || after < 0))
-			return DFG_ERR(DFG_DATA, "dimension %d has blocks of %" PRId64 " and edges of %" PRId64 " and %" PRId64,
+			return DFG_ERR(DFG_DATA,
+				"dimension %d has block size %" PRId64 ", expected at least 1, and edges of %" PRId64 " and %" PRId64
+				", expected at least 0",
 				d + 1, size, before, after);
 		out_blocks->size[d] = size;
 		out_blocks->before[d] = before;

@@ -159,7 +159,8 @@ static struct dfg_err *split_v_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_need_rank(node, AXIS, 0));
 	DFG_TRY(dfg_need_rank(node, SIZES, 1));
 	if (n >= 0 && n != node->call->n_out)
-		return DFG_ERR(DFG_DATA, "%" PRId64 " sizes for %d parts", n, node->call->n_out);
+		return DFG_ERR(
+			DFG_DATA, "there are %" PRId64 " sizes for %d parts, expected one for each", n, node->call->n_out);
 	if (in->rank < 0)
 		return NULL;
 	parts_unknown(node, in);

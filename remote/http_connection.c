@@ -345,7 +345,7 @@ void dfg_http_connection_flush(struct dfg_http_connection *connection)
 		return;
 	do {
 		if (!gather(connection)) {
-			dfg_http_connection_drop(connection, DFG_ERR(DFG_PROTOCOL, "violated HTTP/2"));
+			dfg_http_connection_drop(connection, DFG_ERR(DFG_PROTOCOL, "violated the HTTP/2 protocol"));
 			return;
 		}
 		gathered = connection->out_end;
@@ -358,7 +358,7 @@ void dfg_http_connection_flush(struct dfg_http_connection *connection)
 	bool over =
 		!dfg_nghttp2_session_want_read(connection->session) && !dfg_nghttp2_session_want_write(connection->session);
 	if (over && !connection->out_end && connection->state != DFG_ENDING)
-		end(connection, DFG_ERR(DFG_PROTOCOL, "violated HTTP/2"));
+		end(connection, DFG_ERR(DFG_PROTOCOL, "violated the HTTP/2 protocol"));
 	if (connection->state == DFG_ENDING && !connection->out_end)
 		shutdown(connection->fd, SHUT_WR);
 	watch(connection);
@@ -398,7 +398,7 @@ static void take_in(struct dfg_http_connection *connection, uint8_t *bytes, size
 	if (!good && connection->state != DFG_DEAD) {
 		/* the peer is told the reason, if the connection can still be written */
 		(void)(gather(connection) && write_out(connection));
-		dfg_http_connection_drop(connection, DFG_ERR(DFG_PROTOCOL, "violated HTTP/2"));
+		dfg_http_connection_drop(connection, DFG_ERR(DFG_PROTOCOL, "violated the HTTP/2 protocol"));
 	}
 }
 

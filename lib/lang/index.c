@@ -58,7 +58,7 @@ static struct dfg_err *put(struct dfg_eval *eval, struct dfg_name_scope *binding
 	switch (index->kind) {
 	case DFG_TREE_REST:
 		if (slice->ellipsis_mask)
-			return DFG_ERR(DFG_DATA, "an index has only one `...`");
+			return DFG_ERR(DFG_DATA, "an index may have only one `...`");
 		slice->ellipsis_mask = bit;
 		return NULL;
 	case DFG_TREE_NEW:
@@ -150,7 +150,8 @@ static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_name_scope *
 		return slice_list(eval, bindings, tree->kid[1], of, out_datum);
 	DFG_TRY(list_bound(eval, bindings, tree->kid[1], of->list.n, 0, &at));
 	if (at < 0 || at >= of->list.n)
-		return DFG_ERR(DFG_DATA, "the index is out of range: the list has %u items", of->list.n);
+		return DFG_ERR(DFG_DATA, "index %lld is out of range: the list has %u items",
+			(long long)(at < 0 ? at - of->list.n : at), of->list.n);
 	*out_datum = of->list.item[at];
 	return NULL;
 }

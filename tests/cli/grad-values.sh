@@ -54,10 +54,10 @@ diff wanted out
 # What has no derivative by an input is refused by its name; where only the other input matters, it is not.
 printf 'input x: f64\noutput d = grad(Zeta(x, 2.0), x)\n' >g.dfg
 status 65 "$DFG" build g.dfg
-has err "node 'd/Zeta' (Zeta): no gradient by its input 'x'"
+has err "node 'd/Zeta' (Zeta): has no gradient with respect to its input 'x'"
 printf 'input x: f64\noutput d = grad(Polygamma(x, 2.0), x)\n' >g.dfg
 status 65 "$DFG" build g.dfg
-has err "node 'd/Polygamma' (Polygamma): no gradient by its input 'a'"
+has err "node 'd/Polygamma' (Polygamma): has no gradient with respect to its input 'a'"
 printf 'input x: f64\noutput d = grad(Zeta(2.0, x) + Polygamma(1.0, x), x)\n' >g.dfg
 status 0 "$DFG" run g.dfg --feed x=1
 has out 'd: f64[] -4.80822761'

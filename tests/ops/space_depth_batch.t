@@ -7,7 +7,7 @@ DepthToSpace([[[[1, 2]]]], block_size = 2)                  : [1,1,1,2] cannot b
 SpaceToBatchND([[[1], [2], [3], [4]]], [2], [[0, 0]])       = [[[1], [3]], [[2], [4]]]
 SpaceToBatchND([[[1], [2], [3]]], [2], [[1, 0]])            = [[[0], [2]], [[1], [3]]]
 SpaceToBatchND([[[1], [2], [3]]], [2], [[0, 0]])            : dimension 1, 3 with its padding, is not a multiple of block size 2
-SpaceToBatchND([[[1], [2]]], [0], [[0, 0]])                 : blocks of 0
+SpaceToBatchND([[[1], [2]]], [0], [[0, 0]])                 : block size 0
 BatchToSpaceND([[[1], [3]], [[2], [4]]], [2], [[0, 0]])     = [[[1], [2], [3], [4]]]
 BatchToSpaceND([[[0], [2]], [[1], [3]]], [2], [[1, 0]])     = [[[1], [2], [3]]]
 BatchToSpaceND([[[1]]], [2], [[0, 0]])                      : a batch of 1 is not a multiple of block size 2

@@ -11,7 +11,7 @@ SplitV([1, 2, 3, 4, 5], [2, -1], 0, num_split = 2)          = [1, 2], [3, 4, 5]
 SplitV([1, 2, 3], [0, 3], 0, num_split = 2)                 = [], [1, 2, 3]
 SplitV([1, 2, 3], [1, 1], 0, num_split = 2)                 : sizes add up to 2, which does not fit dimension 0 of [3]
 SplitV([1, 2, 3], [-1, -1], 0, num_split = 2)               : size 1 is -1, expected 0 or more; one size may be -1
-SplitV([1, 2, 3], [3], 0, num_split = 2)                    : 1 sizes for 2 parts
+SplitV([1, 2, 3], [3], 0, num_split = 2)                    : there are 1 sizes for 2 parts
 Split(0, [[], []], num_split = 2)                           = [[]], [[]]
 Split(0, 1, num_split = 1)                                  : axis 0 is out of range
 SplitV(["a", "b", "c"], [1, 2], 0, num_split = 2)           = ["a"], ["b", "c"]

@@ -221,8 +221,10 @@ static struct dfg_err *make_dense(struct dfg_builder *builder)
 			const struct dfg_shape *shape = &dfg_facts_of(&builder->facts, (struct dfg_edge){indices_of, 0})->shape;
 			enum dfg_dtype dtype = dfg_facts_of(&builder->facts, (struct dfg_edge){n, 0})->dtype;
 			if (shape->rank < 1 || shape->dim[0] < 0)
-				return DFG_ERR(
-					DFG_DATA, "node '%.200s': its number of rows is not known", graph->node[indices_of].name);
+				return DFG_ERR(DFG_DATA,
+					"node '%.200s': its number of rows is unknown, so its gradient cannot be made dense here; "
+					"differentiate with --dense",
+					graph->node[indices_of].name);
 			DFG_TRY(count_up(builder, graph->node[n].name, dtype, shape->dim[0], &in));
 		}
 		if (in.node != DFG_NONE)

@@ -245,7 +245,7 @@ static struct dfg_err *lay_out(struct lower *l, const struct instance *instance,
 		DFG_TRY(port_tensors(instance, &port[p], NULL, &width));
 		first[p + 1] = first[p] + width;
 		if (first[p + 1] > TENSORS_MOST)
-			return DFG_ERR(DFG_DATA, "more than %d inputs or outputs", TENSORS_MOST);
+			return DFG_ERR(DFG_DATA, "the call has more than %d inputs or outputs, the limit", TENSORS_MOST);
 	}
 	enum dfg_dtype *dtype = dfg_arena_zeros(l->scratch, (size_t)first[n_port] + 1, sizeof *dtype);
 	if (!dtype)
