@@ -6,7 +6,7 @@
 #include "lib/exec/group/group.h"
 #include "lib/graph/kernel.h"
 
-enum { BUCKET, REDUCE };
+enum { BUCKET, REDUCE, TENSORS };
 
 static struct dfg_err *start_shape(struct dfg_infer *node)
 {
@@ -28,6 +28,7 @@ static struct dfg_err *start_run(struct dfg_kernel *ctx)
 		.is_sum = attr[REDUCE].s.length == 3, /* "sum" */
 		.tensor = (const struct dfg_tensor *const *)ctx->in,
 		.n = ctx->call->n_in,
+		.names = attr[TENSORS].list,
 	};
 	struct dfg_group *group;
 	struct dfg_tensor *ticket;
@@ -42,8 +43,9 @@ const struct dfg_op dfg_op_Dfg_AllReduceStart = {
 	.name = "Dfg>AllReduceStart",
 	.doc = "contributes tensors to the mean or the sum over the shards of a batch; the ticket is the bucket's number",
 	.sig = "<T: float|complex, N: int>(values: N * T) -> (ticket: i64)",
-	.attr =
-		{[BUCKET] = "bucket: int >= 0", [REDUCE] = "reduce: string = 'mean' in mean|sum", "tensors: list(string) = []"},
+	.attr = {[BUCKET] = "bucket: int >= 0",
+		[REDUCE] = "reduce: string = 'mean' in mean|sum",
+		[TENSORS] = "tensors: list(string) = []"},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_CONTRIBUTES,
 	.shape = start_shape,
 	.run = start_run,

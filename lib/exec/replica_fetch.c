@@ -27,8 +27,9 @@ struct dfg_err *dfg_replica_keep(struct sharded_step *step, const struct dfg_sha
 		const struct dfg_tensor *const list[] = {value};
 		struct dfg_tensor *kept = &step->value[(size_t)replica->at[i] * replica->shards + shard->number];
 		if (is_reduced(merge, value->dtype))
-			DFG_TRY(dfg_group_contribute(
-				step->group, &(struct dfg_contribution){replica->fetch_bucket + i, merge == MERGE_SUM, list, 1}));
+			DFG_TRY(dfg_group_contribute(step->group,
+				&(struct dfg_contribution){
+					.bucket = replica->fetch_bucket + i, .is_sum = merge == MERGE_SUM, .tensor = list, .n = 1}));
 		*kept = *value;
 		*value = (struct dfg_tensor){0};
 	}

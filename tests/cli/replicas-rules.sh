@@ -119,3 +119,22 @@ has err "--gradients 'nothing*' matches no node"
 run 0 rows --save a.npz --shards 2
 run 0 rows --save b.npz --shards 2 --gradients 'grad/w*'
 cmp a.npz b.npz
+
+# What --gradients matches must depend on the batch, have one shape in all shards, and not depend on another match.
+run 65 moving --shards 4 --gradients 'train/lr'
+has err "moving-train.pb: --gradients matches no value of this step that depends on the batch: node 'average/"
+run 65 moving --shards 4 --gradients x
+has err "node 'x' (Placeholder): an input with the rows of a batch is not a gradient to reduce"
+run 65 moving --shards 4 --gradients 'loss/*'
+has err "would be reduced, but depends on another reduced value; that takes a step of its own"
+run 65 moving --shards 4 --gradients loss/Sum
+has err "(Sub): would be reduced, but depends on 'loss/Sum', which is reduced"
+cat >shape.dfg <<'.'
+input x: f32[n, 2]
+param w: f32[2] = 0.5
+twice = x * 2
+target train { set w = w - 0.1 * sum(twice, axis = 0) }
+.
+"$DFG" build shape.dfg -o shape-train.pb
+run 65 shape --shards 5 --gradients 'twice*'
+has err "'twice': tensor 0 of bucket 0 is f32[3,2] in shard 2, but f32[2,2] in another shard"

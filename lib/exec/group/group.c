@@ -2,6 +2,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/exec/group/tree.h"
+#include "lib/graph/op.h"
 
 #include <string.h>
 
@@ -249,15 +250,25 @@ static struct dfg_err *begin_bucket(
 	return NULL;
 }
 
+static struct dfg_err *another_shape(
+	const struct dfg_group *group, const struct bucket *bucket, const struct dfg_contribution *contribution, uint32_t i)
+{
+	const struct dfg_tensor *tensor = contribution->tensor[i];
+	const struct dfg_list *names = contribution->names;
+	struct dfg_err *err = DFG_ERR(DFG_DATA,
+		"tensor %u of bucket %u is %s in shard %u, but %s in another shard; a reduced value must have one shape", i,
+		contribution->bucket, dfg_type_words(tensor->dtype, &tensor->shape).s, group->shard.number,
+		i < bucket->n ? dfg_type_words(bucket->dtype, &bucket->shape[i]).s : "absent");
+	return names && i < names->count ? dfg_err_note(err, "'%.200s'", names->item[i].s.s) : err;
+}
+
 static struct dfg_err *check_same(
 	const struct dfg_group *group, const struct bucket *bucket, const struct dfg_contribution *contribution)
 {
 	for (uint32_t i = 0; i < contribution->n; i++) {
 		const struct dfg_tensor *tensor = contribution->tensor[i];
 		if (i >= bucket->n || tensor->dtype != bucket->dtype || !dfg_shape_equal(&tensor->shape, &bucket->shape[i]))
-			return DFG_ERR(DFG_DATA, "tensor %u of bucket %u is %s in shard %u, but %s in another shard", i,
-				contribution->bucket, dfg_type_words(tensor->dtype, &tensor->shape).s, group->shard.number,
-				i < bucket->n ? dfg_type_words(bucket->dtype, &bucket->shape[i]).s : "absent");
+			return another_shape(group, bucket, contribution, i);
 	}
 	return NULL;
 }

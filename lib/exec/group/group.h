@@ -52,6 +52,7 @@ struct dfg_contribution {
 	bool is_sum;
 	const struct dfg_tensor *const *tensor;
 	uint32_t n;
+	const struct dfg_list *names; /* strings: the first tensors' names, for errors; borrowed, may be NULL */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_group_contribute(
 	struct dfg_group *group, const struct dfg_contribution *contribution);

@@ -101,6 +101,10 @@ static struct dfg_err *cut_node(struct replicate *r, uint32_t n, bool is_sum)
 	if (!is_real(dtype))
 		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): a gradient to reduce must be of floats, not %s",
 			graph_of(r)->node[n].name, graph_of(r)->node[n].op_name, dfg_dtype_name(dtype));
+	if (dfg_node_mark(&graph_of(r)->node[n], "_dfg_shard", NULL))
+		return DFG_ERR(DFG_DATA,
+			"node '%.200s' (%.100s): an input with the rows of a batch is not a gradient to reduce",
+			graph_of(r)->node[n].name, graph_of(r)->node[n].op_name);
 	const struct reduction cut = {
 		.source = source, .reader = DFG_NONE, .name = name_of_gradient(&graph_of(r)->node[n]), .is_sum = is_sum};
 	return add_cut(r, &cut);
@@ -258,7 +262,7 @@ struct dfg_err *dfg_replicate_gradients(struct replicate *r)
 	else
 		DFG_TRY(cut_marked(r, is_sum));
 	r->marked = r->cuts && !r->options->n_gradients;
-	if (!r->cuts)
+	if (!r->cuts && !r->options->n_gradients)
 		DFG_TRY(cut_operands(r, is_sum));
 	return check_live(r);
 }

@@ -18,6 +18,28 @@ static bool is_end(const struct dfg_node *node)
 	return node->op && node->op->flags & (DFG_CONTRIBUTES | DFG_COLLECTS);
 }
 
+/* A value to reduce is in a cycle, which a reduction closes. */
+static struct dfg_err *depends_on_update(struct replicate *r, const uint32_t *order, uint32_t count)
+{
+	const struct dfg_graph *graph = r->builder->graph;
+	bool *ordered = dfg_arena_zeros(&r->scratch, graph->count, sizeof *ordered);
+	uint32_t n = r->before, at = 0;
+	if (!ordered)
+		return dfg_no_memory("an order of nodes");
+	for (uint32_t i = 0; i < count; i++)
+		ordered[order[i]] = true;
+	while (n < graph->count && (ordered[n] || !(graph->node[n].op && graph->node[n].op->flags & DFG_CONTRIBUTES)))
+		n++;
+	if (n == graph->count)
+		return DFG_ERR(DFG_BUG, "a cycle without a reduction");
+	while (at + 1 < graph->node[n].n_in && ordered[graph->node[n].in[at].node])
+		at++;
+	const struct dfg_node *node = &graph->node[graph->node[n].in[at].node];
+	return DFG_ERR(DFG_DATA,
+		"node '%.200s' (%.100s): would be reduced, but depends on another reduced value; that takes a step of its own",
+		node->name, node->op_name);
+}
+
 /* Marks what depends on the marked nodes, also by control edges. An end of an all-reduce passes nothing on. */
 static struct dfg_err *spread(struct replicate *r, bool *marked)
 {
@@ -27,7 +49,7 @@ static struct dfg_err *spread(struct replicate *r, bool *marked)
 		return dfg_no_memory("an order of nodes");
 	DFG_TRY(dfg_graph_order(graph, &r->scratch, order, &count));
 	if (count < graph->count)
-		return DFG_ERR(DFG_DATA, "a gradient depends on an update by another gradient: that takes a step of its own");
+		return depends_on_update(r, order, count);
 	for (bool more = true; more;) { /* again for the back edges of loops */
 		more = false;
 		for (uint32_t i = 0; i < count; i++) {
@@ -298,6 +320,44 @@ static struct dfg_err *split_target(struct replicate *r, uint32_t i)
 	return dfg_build(r->builder, &after, &r->keep->target[i]);
 }
 
+/* The tensor whose reduced value the node depends on, by the shortest walk back that finds one. */
+static struct dfg_err *find_reduced_input(struct replicate *r, uint32_t n, struct dfg_edge *out_source)
+{
+	const struct dfg_graph *graph = r->builder->graph;
+	uint32_t *queue = dfg_arena_zeros(&r->scratch, graph->count, sizeof *queue), first = 0, count = 1;
+	bool *seen = dfg_arena_zeros(&r->scratch, graph->count, sizeof *seen);
+	if (!queue || !seen)
+		return dfg_no_memory("the inputs of a node");
+	*out_source = (struct dfg_edge){n, 0};
+	queue[0] = n;
+	for (; first < count; first++) {
+		const struct dfg_node *node = &graph->node[queue[first]];
+		for (uint32_t e = 0; e < inputs(node); e++) {
+			const struct dfg_node *in = &graph->node[node->in[e].node];
+			bool collects = in->op && in->op->flags & DFG_COLLECTS;
+			if (collects) {
+				int32_t port = node->in[e].port < 0 ? 0 : node->in[e].port;
+				*out_source = graph->node[in->in[0].node].in[port];
+				return NULL;
+			}
+			if (r->reduced[node->in[e].node] && !seen[node->in[e].node]) {
+				seen[node->in[e].node] = true;
+				queue[count++] = node->in[e].node;
+			}
+		}
+	}
+	return NULL;
+}
+
+static struct dfg_err *depends_on_reduced(struct replicate *r, uint32_t n)
+{
+	const struct dfg_graph *graph = r->builder->graph;
+	struct dfg_edge source;
+	DFG_TRY(find_reduced_input(r, n, &source));
+	return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): would be reduced, but depends on '%.200s', which is reduced",
+		graph->node[n].name, graph->node[n].op_name, graph->node[source.node].name);
+}
+
 /* A contribution may not depend on a reduction. */
 static struct dfg_err *check_order(struct replicate *r)
 {
@@ -307,8 +367,7 @@ static struct dfg_err *check_order(struct replicate *r)
 		bool is_start = node->op && node->op->flags & DFG_CONTRIBUTES;
 		for (uint32_t e = 0; e < node->n_in && is_start; e++)
 			if (r->reduced[node->in[e].node])
-				return DFG_ERR(DFG_DATA, "node '%.200s' would be reduced, but depends on another one that is",
-					graph->node[node->in[e].node].name);
+				return depends_on_reduced(r, node->in[e].node);
 	}
 	return NULL;
 }

@@ -113,8 +113,12 @@ static struct dfg_err *check_writes(const struct replicate *r)
 {
 	const struct dfg_graph *graph = r->builder->graph;
 	for (uint32_t n = 0; n < r->before; n++)
-		if (r->needed[n] && dfg_replicate_writes(graph, &graph->node[n]))
-			DFG_TRY(check_write(r, n));
+		if (r->needed[n] && dfg_replicate_writes(graph, &graph->node[n])) {
+			struct dfg_err *err = check_write(r, n);
+			if (err && r->options->n_gradients && !r->gradient_buckets)
+				return dfg_err_note(err, "--gradients matches no value of this step that depends on the batch");
+			DFG_TRY(err);
+		}
 	return NULL;
 }
 
