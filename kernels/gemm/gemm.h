@@ -38,6 +38,28 @@ void dfg_product_pack(
 void dfg_product_packed(const struct dfg_product *p, enum dfg_dtype dtype, const void *a, const void *packed, void *c);
 
 /*
+ * A product whose rows of a are read in place wherever they are, as convolutions do: row i begins a_at[i] elements after
+ * a, and is the steps of the taps. Step s of a tap multiplies the element `a` + s * a_column after the row's beginning by
+ * row `b` + s of the packed b, which has k rows. Taps are in the order of their rows of b; rows of b that no tap has
+ * are left out of the sum. Chains begin at every row of b that is a multiple of DFG_PRODUCT_CHAIN. Row i of c begins
+ * c_at[i] elements after c.
+ */
+struct dfg_tap {
+	int64_t a, b, steps;
+};
+struct dfg_gathered {
+	int64_t m, n, k;
+	const int64_t *a_at, *c_at;
+	const struct dfg_tap *tap;
+	int64_t taps, a_column;
+	bool add;
+};
+
+/* Of f32, f64 or i32; integers are packed by dfg_product_pack() as well. */
+void dfg_product_gathered(
+	const struct dfg_gathered *g, enum dfg_dtype dtype, const void *a, const void *packed, void *c);
+
+/*
  * Products of equal sizes, and of f32 or f64: the i-th begins a_at[i], b_at[i] and i * c_step elements after a, b, c.
  */
 struct dfg_products {

@@ -8,6 +8,7 @@ struct dfg_product_functions {
 	void (*product)(const struct dfg_product *p, const void *a, const void *b, void *c);
 	void (*pack)(const struct dfg_product *p, const void *b, int64_t first, int64_t last, void *out);
 	void (*packed)(const struct dfg_product *p, const void *a, const void *packed, void *c);
+	void (*gathered)(const struct dfg_gathered *g, const void *a, const void *packed, void *c);
 };
 
 struct dfg_product_variant {
@@ -17,6 +18,9 @@ struct dfg_product_variant {
 
 /* Each in its own file; the first two are for x86-64 alone. */
 extern const struct dfg_product_variant dfg_product_avx512, dfg_product_avx2, dfg_product_generic, dfg_product_mul;
+
+/* For integers, which wrap around. */
+extern const struct dfg_product_functions *const dfg_product_i32;
 
 /* The one in use. */
 const struct dfg_product_variant *dfg_product_variant(void);

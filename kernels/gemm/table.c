@@ -99,7 +99,7 @@ struct dfg_err *dfg_product_cpu(void)
 static const struct dfg_product_functions *functions(enum dfg_dtype dtype)
 {
 	const struct dfg_product_variant *variant = dfg_product_variant();
-	return dtype == DFG_F32 ? variant->f32 : variant->f64;
+	return dtype == DFG_F32 ? variant->f32 : dtype == DFG_F64 ? variant->f64 : dfg_product_i32;
 }
 
 void dfg_product_f32(const struct dfg_product *p, const float *a, const float *b, float *c)
@@ -126,4 +126,10 @@ void dfg_product_pack(
 void dfg_product_packed(const struct dfg_product *p, enum dfg_dtype dtype, const void *a, const void *packed, void *c)
 {
 	functions(dtype)->packed(p, a, packed, c);
+}
+
+void dfg_product_gathered(
+	const struct dfg_gathered *g, enum dfg_dtype dtype, const void *a, const void *packed, void *c)
+{
+	functions(dtype)->gathered(g, a, packed, c);
 }

@@ -12,3 +12,4 @@
 	}
 PLAIN_TRANSPOSE(f32, float)
 PLAIN_TRANSPOSE(f64, double)
+PLAIN_TRANSPOSE(u32, uint32_t)

@@ -179,6 +179,73 @@ static void products_are_their_definition_to_the_bit(void **state)
 	dfg_free(a_f64), dfg_free(b_f64), dfg_free(before_f64), dfg_free(c_f64), dfg_free(want_f64);
 }
 
+/* Taps of 1 to 300 steps, each fifth of which is left out: its elements of `a`, [m, k] or turned, become zeros. */
+static int64_t cut_taps(const struct dfg_product *p, float *a, double *a_f64, struct dfg_tap *taps)
+{
+	int64_t count = 0, number = 0;
+	for (int64_t s = 0, steps; s < p->k; s += steps, number++) {
+		steps = 1 + (number * 37 + p->m) % 300;
+		if (steps > p->k - s)
+			steps = p->k - s;
+		if (number % 5 != 1)
+			taps[count++] = (struct dfg_tap){s * p->a_column, s, steps};
+		for (int64_t i = 0; i < p->m && number % 5 == 1; i++)
+			for (int64_t e = s; e < s + steps; e++)
+				a[i * p->a_row + e * p->a_column] = 0, a_f64[i * p->a_row + e * p->a_column] = 0;
+	}
+	return count;
+}
+
+static void gathered_rows_are_their_definition_to_the_bit(void **state)
+{
+	(void)state;
+	static struct dfg_tap taps[20481];
+	float *whole = numbers(1), *a = numbers(1), *b = numbers(2), *before = numbers(3), *c = numbers(3),
+		  *want = numbers(3);
+	double *whole_f64 = doubles(a), *a_f64 = doubles(a), *b_f64 = doubles(b), *before_f64 = doubles(before);
+	double *c_f64 = doubles(c), *want_f64 = doubles(c);
+	void *packed = packed_memory();
+	for (int i = 0; i < SIZES * 4; i++) {
+		struct dfg_product p = product(sizes[i / 4], i & 1, false, i & 2);
+		memcpy(a, whole, (size_t)(p.m * p.k) * sizeof *a);
+		memcpy(a_f64, whole_f64, (size_t)(p.m * p.k) * sizeof *a_f64);
+		int64_t a_at[200], c_at[200], elements = p.m * p.n;
+		for (int64_t r = 0; r < p.m; r++) { /* the rows in the opposite order */
+			a_at[r] = (p.m - 1 - r) * p.a_row;
+			c_at[r] = (p.m - 1 - r) * p.c_row;
+		}
+		struct dfg_gathered g = {.m = p.m,
+			.n = p.n,
+			.k = p.k,
+			.a_at = a_at,
+			.c_at = c_at,
+			.tap = taps,
+			.taps = cut_taps(&p, a, a_f64, taps),
+			.a_column = p.a_column,
+			.add = p.add};
+		memcpy(want, before, (size_t)elements * sizeof *want);
+		memcpy(want_f64, before_f64, (size_t)elements * sizeof *want_f64);
+		define_f32(&p, a, b, want);
+		define_f64(&p, a_f64, b_f64, want_f64);
+		for (int v = 0; v < VARIANTS; v++) {
+			if (!is_there(variants[v]))
+				continue;
+			const struct dfg_product_functions *f32 = variants[v]->f32, *f64 = variants[v]->f64;
+			memcpy(c, before, (size_t)elements * sizeof *c);
+			f32->pack(&p, b, 0, (p.n + f32->strip - 1) / f32->strip, packed);
+			f32->gathered(&g, a, packed, c);
+			expect(want, c, &p, 4, variants[v]->name, 2 * i);
+			memcpy(c_f64, before_f64, (size_t)elements * sizeof *c_f64);
+			f64->pack(&p, b_f64, 0, (p.n + f64->strip - 1) / f64->strip, packed);
+			f64->gathered(&g, a_f64, packed, c_f64);
+			expect(want_f64, c_f64, &p, 8, variants[v]->name, 2 * i);
+		}
+	}
+	dfg_free(whole), dfg_free(whole_f64), dfg_free(a), dfg_free(a_f64);
+	dfg_free(b), dfg_free(before), dfg_free(c), dfg_free(want), dfg_free(packed);
+	dfg_free(b_f64), dfg_free(before_f64), dfg_free(c_f64), dfg_free(want_f64);
+}
+
 /* Without fused multiply-adds the bits are others, but the same for all rows, and near. */
 static void products_that_round_twice_are_near(void **state)
 {
@@ -296,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(products_are_their_definition_to_the_bit),
+		cmocka_unit_test(gathered_rows_are_their_definition_to_the_bit),
 		cmocka_unit_test(products_that_round_twice_are_near),
 		cmocka_unit_test(bits_do_not_depend_on_alignment),
 		cmocka_unit_test(bits_do_not_depend_on_where_blocks_end),
