@@ -1,4 +1,4 @@
-#include "kernels/convolve.h"
+#include "kernels/conv/convolve.h"
 
 /*
  * Convolutions of two and three dimensions. All ops of the family relate the same three tensors: image, filter and

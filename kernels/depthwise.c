@@ -1,4 +1,4 @@
-#include "kernels/convolve.h"
+#include "kernels/conv/convolve.h"
 #include "lib/base/vector.h"
 
 #include <string.h>

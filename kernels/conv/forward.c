@@ -1,0 +1,57 @@
+#include "kernels/conv/walk.h"
+#include "kernels/gemm/gemm.h"
+
+struct packing {
+	const struct dfg_convolution *c;
+	const char *filter;
+	char *out;
+};
+
+static int64_t strips(const struct dfg_convolution *c)
+{
+	const int64_t strip = dfg_product_strip(c->dtype);
+	return (c->group_out + strip - 1) / strip;
+}
+
+/* Packs strips [first, last) of the groups' filters. */
+static void pack(void *arg, int64_t first, int64_t last)
+{
+	const struct packing *packing = arg;
+	const struct dfg_convolution *c = packing->c;
+	const int64_t outputs = c->groups * c->group_out, size = (int64_t)dfg_dtype_size(c->dtype), each = strips(c);
+	const struct dfg_product p = {
+		.n = c->group_out, .k = dfg_window_size(&c->window) * c->group_in, .b_row = outputs, .b_column = 1};
+	for (int64_t i = first; i < last; i++)
+		dfg_product_pack(&p, c->dtype, packing->filter + i / each * c->group_out * size, i % each, i % each + 1,
+			packing->out + i / each * each * dfg_product_strip(c->dtype) * p.k * size);
+}
+
+struct dfg_err *dfg_convolve(
+	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out)
+{
+	const struct dfg_convolution *c = convolution;
+	struct dfg_conv_walk walk = {.images = c->window.batch,
+		.groups = c->groups,
+		.group_in = c->group_in,
+		.group_out = c->group_out,
+		.dtype = c->dtype};
+	for (int a = 0; a < DFG_AXES; a++) {
+		const struct dfg_axis *axis = &c->window.axis[a];
+		walk.axis[a] = (struct dfg_conv_walk_axis){.in = axis->in,
+			.positions = axis->out,
+			.first = -axis->before,
+			.step = axis->stride,
+			.taps = axis->size,
+			.dilation = axis->dilation,
+			.to_step = 1,
+			.to_size = axis->out};
+	}
+	struct packing packing = {c, filter, NULL};
+	struct dfg_conv_walk_memory memory = {0};
+	size_t bytes;
+	DFG_TRY(dfg_conv_walk_packed_bytes(&walk, &bytes));
+	DFG_TRY(dfg_kernel_scratch(ctx, bytes + 1, (void **)&packing.out));
+	const int64_t strip = dfg_conv_walk_rows(&walk) * dfg_product_strip(c->dtype);
+	dfg_kernel_ranges(ctx, c->groups * strips(c), 64 * 1024 / (strip + 1) + 1, pack, &packing);
+	return dfg_conv_walk_run(ctx, &walk, &memory, in, packing.out, out);
+}
