@@ -64,7 +64,11 @@ static struct dfg_err *show_graph(const char *path, struct dfg_text *out)
 static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 {
 	struct dfg_arrays arrays;
-	DFG_TRY(dfg_arrays_read(path, &arrays));
+	DFG_TRY(dfg_arrays_list(path, &arrays));
+	if (show_options.node || arrays.count == 1) { /* whose elements are printed */
+		dfg_arrays_release(&arrays);
+		DFG_TRY(dfg_arrays_read(path, &arrays));
+	}
 	struct dfg_err *err = dfg_show_arrays(path, &arrays, &show_options, out);
 	dfg_arrays_release(&arrays);
 	return err;

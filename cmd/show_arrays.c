@@ -21,7 +21,8 @@ static bool is_real(enum dfg_dtype dtype)
 static struct summary summarise(const struct dfg_tensor *tensor)
 {
 	struct summary summary = {0};
-	int64_t count = is_real(tensor->dtype) ? dfg_shape_count(&tensor->shape) : 0, finite = 0;
+	bool readable = tensor->data && is_real(tensor->dtype); /* arrays that are only listed have no elements */
+	int64_t count = readable ? dfg_shape_count(&tensor->shape) : 0, finite = 0;
 	double sum = 0;
 	for (int64_t i = 0; i < count; i++) {
 		double value = dfg_tensor_float(tensor, i);
@@ -68,7 +69,8 @@ static void put_json(struct dfg_json_out *json, const struct dfg_array *array)
 		dfg_json_key(json, "max"), dfg_json_f64(json, summary.most);
 		dfg_json_key(json, "mean"), dfg_json_f64(json, summary.mean);
 	}
-	dfg_json_key(json, "not_finite"), dfg_json_int(json, summary.odd);
+	if (array->tensor.data)
+		dfg_json_key(json, "not_finite"), dfg_json_int(json, summary.odd);
 	dfg_json_close(json, '}');
 }
 

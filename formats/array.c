@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 
 /* csv is last, as any text may be csv */
-static const struct dfg_array_codec *const codecs[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_csv};
+static const struct dfg_array_codec *const codecs[] = {
+	&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_netcdf, &dfg_csv};
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
 void dfg_arrays_release(struct dfg_arrays *arrays)
@@ -77,7 +78,7 @@ static struct dfg_err *share(struct dfg_blob *blob, struct dfg_buffer **out_file
 	return NULL;
 }
 
-static const char *shown(const char *path)
+const char *dfg_array_file_shown(const char *path)
 {
 	return strcmp(path, "-") ? path : "stdin";
 }
@@ -115,15 +116,16 @@ static struct dfg_err *check_names(const struct dfg_arrays *arrays)
 	return err;
 }
 
-/* Replaces *file by its unpacked content if it is a gzip file. Takes *file. */
-static struct dfg_err *unpack(struct dfg_buffer **file)
+/* Replaces the bytes by what they unpack to if they are a gzip file. */
+static struct dfg_err *unpack(struct dfg_array_file *file)
 {
 	struct dfg_buffer *unpacked;
-	if (!dfg_is_gzip((*file)->data, (*file)->room))
+	if (!dfg_is_gzip(file->bytes->data, file->bytes->room))
 		return NULL;
-	DFG_TRY(dfg_gunzip((*file)->data, (*file)->room, &unpacked));
-	dfg_buffer_unref(*file);
-	*file = unpacked;
+	DFG_TRY(dfg_gunzip(file->bytes->data, file->bytes->room, &unpacked));
+	dfg_buffer_unref(file->bytes);
+	file->bytes = unpacked;
+	file->packed = true;
 	return NULL;
 }
 
@@ -133,78 +135,116 @@ static bool is_text(const struct dfg_buffer *file)
 }
 
 /* Finds the codec by content; text is csv, unless the suffix is that of another format. */
-static struct dfg_err *find_codec(
-	const struct dfg_buffer *file, const char *path, const struct dfg_array_codec **out_codec)
+static struct dfg_err *find_codec(struct dfg_array_file *file)
 {
-	if (!file->room)
+	const struct dfg_buffer *bytes = file->bytes;
+	struct dfg_words names = {""};
+	size_t length = 0;
+	if (!bytes->room)
 		return DFG_ERR(DFG_DATA, "is empty");
 	for (int i = 0; i < CODECS; i++) {
-		*out_codec = codecs[i];
-		if (codecs[i] != &dfg_csv && ends_in(path, codecs[i]->suffix) && is_text(file))
+		file->codec = codecs[i];
+		if (codecs[i] != &dfg_csv && ends_in(file->path, codecs[i]->suffix) && is_text(bytes))
 			return DFG_ERR(DFG_DATA, "is text, not a %s file", codecs[i]->name);
-		if (codecs[i]->is(file->data, file->room))
+		if (codecs[i]->is(bytes->data, bytes->room))
 			return NULL;
+		length += (size_t)snprintf(names.s + length, sizeof names.s - length, "%s%s", i ? ", " : "", codecs[i]->name);
 	}
-	return DFG_ERR(DFG_DATA, "is not a file of arrays (npy, npz, safetensors, idx, csv)");
+	return DFG_ERR(DFG_DATA, "is not a file of arrays (%s)", names.s);
 }
 
-struct dfg_err *dfg_array_file_map(const char *path, bool unpacks, struct dfg_buffer **out_file)
+void dfg_array_file_close(struct dfg_array_file *file)
+{
+	dfg_buffer_unref(file->bytes);
+	file->bytes = NULL;
+}
+
+/* Closes the file if there is an error, and notes its name. */
+static struct dfg_err *opened(struct dfg_array_file *file, struct dfg_err *err)
+{
+	if (err)
+		dfg_array_file_close(file);
+	return dfg_err_note(err, "%s", dfg_array_file_shown(file->path));
+}
+
+struct dfg_err *dfg_array_file_map(const char *path, bool unpacks, struct dfg_array_file *out_file)
 {
 	struct dfg_blob blob;
+	*out_file = (struct dfg_array_file){.path = path};
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
-	DFG_TRY(share(&blob, out_file));
-	struct dfg_err *err = unpacks ? unpack(out_file) : NULL;
-	if (err) {
-		dfg_buffer_unref(*out_file);
-		err = dfg_err_note(err, "%s", shown(path));
-	}
-	return err;
+	DFG_TRY(share(&blob, &out_file->bytes));
+	return opened(out_file, unpacks ? unpack(out_file) : NULL);
 }
 
-struct dfg_err *dfg_array_file_open(
-	const char *path, struct dfg_buffer **out_file, const struct dfg_array_codec **out_codec)
+struct dfg_err *dfg_array_file_open(const char *path, struct dfg_array_file *out_file)
 {
 	DFG_TRY(dfg_array_file_map(path, true, out_file));
-	struct dfg_err *err = find_codec(*out_file, path, out_codec);
-	if (err) {
-		dfg_buffer_unref(*out_file);
-		err = dfg_err_note(err, "%s", shown(path));
-	}
-	return err;
+	return opened(out_file, find_codec(out_file));
 }
 
-struct dfg_err *dfg_array_file_read(
-	struct dfg_buffer *file, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays)
+/* Reads one array of a listed file into its tensor. */
+static struct dfg_err *read_listed(const struct dfg_array_file *file, struct dfg_array *array)
 {
-	struct dfg_blob blob = {file->data, file->room, false};
-	struct dfg_err *err = codec->read(&blob, file, out_arrays);
+	bool found;
+	struct dfg_array_rows rows;
+	DFG_TRY(file->codec->open(file, array->name, &rows, &found));
+	struct dfg_err *err = found ? dfg_array_rows_read(&rows) : DFG_ERR(DFG_BUG, "a listed array is not in the file");
+	if (err)
+		dfg_array_rows_release(&rows);
+	else
+		array->tensor = rows.all;
+	return dfg_err_note(err, "%s", array->name);
+}
+
+static struct dfg_err *read_or_list(const struct dfg_array_file *file, bool lists, struct dfg_arrays *out_arrays)
+{
+	const struct dfg_blob blob = {file->bytes->data, file->bytes->room, false};
+	const struct dfg_array_codec *codec = file->codec;
+	*out_arrays = (struct dfg_arrays){0};
+	struct dfg_err *err = codec->list ? codec->list(file, out_arrays) : codec->read(&blob, file->bytes, out_arrays);
 	if (!err)
 		err = check_names(out_arrays);
+	for (size_t i = 0; !err && codec->list && !lists && i < out_arrays->count; i++)
+		err = read_listed(file, &out_arrays->array[i]);
 	if (err)
 		dfg_arrays_release(out_arrays);
 	return err;
 }
 
+struct dfg_err *dfg_array_file_read(const struct dfg_array_file *file, struct dfg_arrays *out_arrays)
+{
+	return read_or_list(file, false, out_arrays);
+}
+
+static struct dfg_err *read_path(const char *path, bool lists, struct dfg_arrays *out_arrays)
+{
+	struct dfg_array_file file;
+	*out_arrays = (struct dfg_arrays){0};
+	DFG_TRY(dfg_array_file_open(path, &file));
+	struct dfg_err *err = read_or_list(&file, lists, out_arrays);
+	dfg_array_file_close(&file);
+	return dfg_err_note(err, "%s", dfg_array_file_shown(path));
+}
+
 struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arrays *out_arrays)
 {
-	struct dfg_buffer *file;
-	const struct dfg_array_codec *codec;
-	*out_arrays = (struct dfg_arrays){0};
-	DFG_TRY(dfg_array_file_open(path, &file, &codec));
-	struct dfg_err *err = dfg_array_file_read(file, codec, out_arrays);
-	dfg_buffer_unref(file);
-	return dfg_err_note(err, "%s", shown(path));
+	return read_path(path, false, out_arrays);
+}
+
+struct dfg_err *dfg_arrays_list(const char *path, struct dfg_arrays *out_arrays)
+{
+	return read_path(path, true, out_arrays);
 }
 
 struct dfg_err *dfg_arrays_read_blob(
 	struct dfg_blob *blob, const char *path, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays)
 {
-	struct dfg_buffer *file;
+	struct dfg_array_file file = {.path = path, .codec = codec};
 	*out_arrays = (struct dfg_arrays){0};
-	DFG_TRY(share(blob, &file));
-	struct dfg_err *err = dfg_array_file_read(file, codec, out_arrays);
-	dfg_buffer_unref(file);
-	return dfg_err_note(err, "%s", shown(path));
+	DFG_TRY(share(blob, &file.bytes));
+	struct dfg_err *err = read_or_list(&file, false, out_arrays);
+	dfg_array_file_close(&file);
+	return dfg_err_note(err, "%s", dfg_array_file_shown(path));
 }
 
 const struct dfg_array_codec *dfg_array_codec_of(const char *path, const char *format)
@@ -228,7 +268,9 @@ struct dfg_words dfg_array_suffixes(void)
 	struct dfg_words words = {""};
 	size_t length = 0;
 	for (int i = 0; i < CODECS && length < sizeof words.s; i++)
-		length += (size_t)snprintf(words.s + length, sizeof words.s - length, "%s%s", i ? " " : "", codecs[i]->suffix);
+		if (codecs[i]->write)
+			length +=
+				(size_t)snprintf(words.s + length, sizeof words.s - length, "%s%s", i ? " " : "", codecs[i]->suffix);
 	return words;
 }
 
@@ -236,12 +278,16 @@ static struct dfg_err *output_codec(const char *path, const char *format, const 
 {
 	struct dfg_nearest nearest = {.word = format};
 	*out_codec = dfg_array_codec_of(path, format);
-	if (*out_codec)
+	if (*out_codec && (*out_codec)->write)
 		return NULL;
+	if (*out_codec)
+		return DFG_ERR(DFG_USAGE, "%s: %s is a format that dfg only reads; it writes %s", path, (*out_codec)->name,
+			dfg_array_suffixes().s);
 	if (!format)
 		return DFG_ERR(DFG_USAGE, "%s: the suffix is not one of an array format (%s)", path, dfg_array_suffixes().s);
 	for (int i = 0; i < CODECS; i++)
-		dfg_nearest_offer(&nearest, codecs[i]->name);
+		if (codecs[i]->write)
+			dfg_nearest_offer(&nearest, codecs[i]->name);
 	return DFG_ERR(DFG_USAGE, "unknown array format '%s'%s%s%s", format, nearest.best ? "; did you mean '" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }

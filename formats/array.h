@@ -4,8 +4,8 @@
 #include "lib/graph/tensor.h"
 
 /*
- * Named arrays read from a file or to be written to one: npy (one array with the name ""), npz, safetensors, idx, csv.
- * The order is that of the file.
+ * Named arrays read from a file or to be written to one: npy (one array with the name ""), npz, safetensors, idx, netcdf,
+ * csv. The order is that of the file.
  */
 struct dfg_arrays {
 	struct dfg_array {
@@ -19,52 +19,6 @@ void dfg_arrays_release(struct dfg_arrays *arrays);
 /* Adds a copy of the name and takes the tensor, also on failure. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_add(struct dfg_arrays *arrays, const char *name, struct dfg_tensor *tensor);
 const struct dfg_array *dfg_arrays_find(const struct dfg_arrays *arrays, const char *name); /* NULL: none */
-
-/*
- * A codec is recognised by content (magic), and by the suffix of an output. Errors of read do not name the file; the
- * caller adds it. read borrows the blob only if the result refers to it (views of a mapped file are references to
- * `file`).
- */
-struct dfg_array_codec {
-	const char *name, *suffix; /* such as "npz" and ".npz" */
-	bool many;                 /* whether it holds several named arrays */
-	bool (*is)(const uint8_t *bytes, size_t size);
-	struct dfg_err *(*read)(const struct dfg_blob *blob, struct dfg_buffer *file, struct dfg_arrays *out_arrays);
-	struct dfg_err *(*write)(const struct dfg_arrays *arrays, struct dfg_out *out);
-};
-extern const struct dfg_array_codec dfg_npy, dfg_npz, dfg_safetensors, dfg_idx, dfg_csv;
-
-/*
- * Reads a file of any format, recognised by content; csv, which has no magic, by its suffix or as any other text. "-"
- * is npy or npz on stdin.
- */
-DFG_MUST_CHECK struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arrays *out_arrays);
-
-/* The same for bytes in memory, in a known format. Takes the blob, also on failure. */
-DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_blob(
-	struct dfg_blob *blob, const char *path, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays);
-
-/* Whether safetensors has this dtype. */
-bool dfg_safetensors_holds(enum dfg_dtype dtype);
-
-/*
- * Writes arrays in the format named by `format` ("npz"), or if that is NULL by the path's suffix. DFG_DATA for several
- * arrays in a format that holds one.
- */
-DFG_MUST_CHECK struct dfg_err *dfg_arrays_write(
-	const char *path, const char *format, bool if_changed, const struct dfg_arrays *arrays);
-
-/* Finds a codec by its name (format "npz"), or if that is NULL by the path's suffix; NULL if there is none. */
-const struct dfg_array_codec *dfg_array_codec_of(const char *path, const char *format);
-
-/* The suffixes of all formats, for a message: ".npy .npz ...". */
-struct dfg_words dfg_array_suffixes(void);
-
-/* Whether the bytes are a file of arrays, by content. Text does not count, although it may be csv; a gzip file does. */
-bool dfg_is_arrays(const uint8_t *bytes, size_t size);
-
-/* DFG_USAGE if path and format do not name an array format: a check before the work. */
-DFG_MUST_CHECK struct dfg_err *dfg_arrays_check_path(const char *path, const char *format);
 
 /*
  * An array that stays in its file: rows, the entries along its leading axis, are read when they are needed. A scalar is
@@ -93,6 +47,72 @@ static inline const struct dfg_shape *dfg_array_rows_shape(const struct dfg_arra
 	return rows->reader ? &rows->reader->shape : &rows->all.shape;
 }
 void dfg_array_rows_release(struct dfg_array_rows *rows);
+
+/* An open file of arrays: its bytes, unpacked if it is compressed by gzip, and its format. */
+struct dfg_array_codec;
+struct dfg_array_file {
+	const char *path; /* borrowed; "-" for stdin */
+	struct dfg_buffer *bytes;
+	const struct dfg_array_codec *codec;
+	bool packed; /* whether the bytes are not those of the file at path */
+};
+
+/*
+ * A codec is recognised by content (magic), and by the suffix of an output. Errors of read do not name the file; the
+ * caller adds it. read borrows the blob only if the result refers to it (views of a mapped file are references to
+ * `file`).
+ */
+struct dfg_array_codec {
+	const char *name, *suffix; /* such as "npz" and ".npz" */
+	bool many;                 /* whether it holds several named arrays */
+	bool (*is)(const uint8_t *bytes, size_t size);
+	struct dfg_err *(*read)(const struct dfg_blob *blob, struct dfg_buffer *file, struct dfg_arrays *out_arrays);
+	struct dfg_err *(*write)(const struct dfg_arrays *arrays, struct dfg_out *out); /* NULL: it is only read */
+	/*
+	 * In place of read, for files that may be larger than the memory. list gives the names and types of all arrays, whose
+	 * tensors have no elements; a dtype of 0 is one that dfg does not have. open gives one of them; *out_found tells
+	 * whether the file has it.
+	 */
+	struct dfg_err *(*list)(const struct dfg_array_file *file, struct dfg_arrays *out_arrays);
+	struct dfg_err *(*open)(
+		const struct dfg_array_file *file, const char *name, struct dfg_array_rows *out_rows, bool *out_found);
+};
+extern const struct dfg_array_codec dfg_npy, dfg_npz, dfg_safetensors, dfg_idx, dfg_netcdf, dfg_csv;
+
+/*
+ * Reads a file of any format, recognised by content; csv, which has no magic, by its suffix or as any other text. "-"
+ * is npy or npz on stdin.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arrays *out_arrays);
+
+/* The same, where only names and types are necessary: formats that can be listed have no elements (data is NULL). */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_list(const char *path, struct dfg_arrays *out_arrays);
+
+/* The same for bytes in memory, in a known format. Takes the blob, also on failure. */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_blob(
+	struct dfg_blob *blob, const char *path, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays);
+
+/* Whether safetensors has this dtype. */
+bool dfg_safetensors_holds(enum dfg_dtype dtype);
+
+/*
+ * Writes arrays in the format named by `format` ("npz"), or if that is NULL by the path's suffix. DFG_DATA for several
+ * arrays in a format that holds one.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_write(
+	const char *path, const char *format, bool if_changed, const struct dfg_arrays *arrays);
+
+/* Finds a codec by its name (format "npz"), or if that is NULL by the path's suffix; NULL if there is none. */
+const struct dfg_array_codec *dfg_array_codec_of(const char *path, const char *format);
+
+/* The suffixes of all formats that are written, for a message: ".npy .npz ...". */
+struct dfg_words dfg_array_suffixes(void);
+
+/* Whether the bytes are a file of arrays, by content. Text does not count, although it may be csv; a gzip file does. */
+bool dfg_is_arrays(const uint8_t *bytes, size_t size);
+
+/* DFG_USAGE if path and format do not name an array format: a check before the work. */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_check_path(const char *path, const char *format);
 
 /*
  * Opens the array that the words name (formats/array_spec.h) for an input of this dtype and shape: numbers of csv are

@@ -29,16 +29,35 @@ static struct dfg_err *pick(const struct dfg_arrays *arrays, const char *key, co
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
-static struct dfg_err *open_of_many(
-	struct dfg_buffer *file, const struct dfg_array_codec *codec, const char *key, struct dfg_tensor *out_tensor)
+static struct dfg_err *open_of_many(const struct dfg_array_file *file, const char *key, struct dfg_tensor *out_tensor)
 {
+	struct dfg_arrays arrays;
+	const struct dfg_array *array = NULL;
+	DFG_TRY(dfg_array_file_read(file, &arrays));
+	struct dfg_err *err = pick(&arrays, key, &array);
+	if (!err)
+		err = dfg_tensor_share(&array->tensor, out_tensor);
+	dfg_arrays_release(&arrays);
+	return err;
+}
+
+/* Reads the list of arrays only where the key does not name one. */
+static struct dfg_err *open_listed(const struct dfg_array_file *file, const char *key, struct dfg_array_rows *out_rows)
+{
+	bool found = false;
 	struct dfg_arrays arrays = {0};
 	const struct dfg_array *array = NULL;
-	struct dfg_err *err = dfg_array_file_read(file, codec, &arrays);
+	if (key)
+		DFG_TRY(dfg_err_note(file->codec->open(file, key, out_rows, &found), "%s", key));
+	if (found)
+		return NULL;
+	struct dfg_err *err = file->codec->list(file, &arrays);
 	if (!err)
 		err = pick(&arrays, key, &array);
 	if (!err)
-		err = dfg_tensor_share(&array->tensor, out_tensor);
+		err = dfg_err_note(file->codec->open(file, array->name, out_rows, &found), "%s", array->name);
+	if (!err && !found)
+		err = DFG_ERR(DFG_DATA, "no array '%s'", array->name);
 	dfg_arrays_release(&arrays);
 	return err;
 }
@@ -47,27 +66,27 @@ static struct dfg_err *open_of_many(
 static struct dfg_err *open_by_content(
 	const struct dfg_array_spec *spec, struct dfg_array_rows *out_rows, bool *out_fits)
 {
-	struct dfg_buffer *file;
-	const struct dfg_array_codec *codec;
-	DFG_TRY(dfg_array_file_open(spec->path, &file, &codec));
-	struct dfg_blob blob = {file->data, file->room, false};
-	*out_fits = codec == &dfg_csv;
-	struct dfg_err *err = *out_fits ? dfg_csv_read(&blob, spec->key, &out_rows->all)
-									: open_of_many(file, codec, spec->key, &out_rows->all);
-	dfg_buffer_unref(file);
-	return dfg_err_note(err, "%s", strcmp(spec->path, "-") ? spec->path : "stdin");
+	struct dfg_array_file file;
+	DFG_TRY(dfg_array_file_open(spec->path, &file));
+	struct dfg_blob blob = {file.bytes->data, file.bytes->room, false};
+	*out_fits = file.codec == &dfg_csv;
+	struct dfg_err *err = *out_fits          ? dfg_csv_read(&blob, spec->key, &out_rows->all)
+						  : file.codec->open ? open_listed(&file, spec->key, out_rows)
+											 : open_of_many(&file, spec->key, &out_rows->all);
+	dfg_array_file_close(&file);
+	return dfg_err_note(err, "%s", dfg_array_file_shown(spec->path));
 }
 
 /* Records can begin with any bytes, so the name tells whether they are compressed. */
 static struct dfg_err *open_records(const struct dfg_array_spec *spec, struct dfg_array_rows *out_rows)
 {
-	struct dfg_buffer *file;
+	struct dfg_array_file file;
 	size_t length = strlen(spec->path);
 	bool packed = length > 3 && !strcmp(spec->path + length - 3, ".gz");
 	DFG_TRY(dfg_array_file_map(spec->path, packed, &file));
-	struct dfg_err *err = dfg_records_open(file, spec, out_rows);
-	dfg_buffer_unref(file);
-	return dfg_err_note(err, "%s", strcmp(spec->path, "-") ? spec->path : "stdin");
+	struct dfg_err *err = dfg_records_open(&file, spec, out_rows);
+	dfg_array_file_close(&file);
+	return dfg_err_note(err, "%s", dfg_array_file_shown(spec->path));
 }
 
 /* A missing file is left to the reader to report. */
@@ -115,15 +134,18 @@ struct dfg_err *dfg_array_open_for(const char *words, const struct dfg_array_inp
 	return NULL;
 }
 
-/* Replaces a reader by all that it reads. */
-static struct dfg_err *read_all(struct dfg_array_rows *rows)
+struct dfg_err *dfg_array_rows_read(struct dfg_array_rows *rows)
 {
 	struct dfg_row_reader *reader = rows->reader;
 	if (!reader)
 		return NULL;
 	DFG_TRY(dfg_tensor_new(reader->dtype, &reader->shape, &rows->all));
 	int64_t n = reader->shape.rank ? reader->shape.dim[0] : 1;
-	return dfg_shape_count(&reader->shape) ? reader->read(reader, 0, n, &rows->all, 0) : NULL;
+	if (dfg_shape_count(&reader->shape))
+		DFG_TRY(reader->read(reader, 0, n, &rows->all, 0));
+	reader->release(reader);
+	rows->reader = NULL;
+	return NULL;
 }
 
 struct dfg_err *dfg_array_read_for(const char *words, const struct dfg_array_input *input, bool regular,
@@ -132,7 +154,7 @@ struct dfg_err *dfg_array_read_for(const char *words, const struct dfg_array_inp
 	struct dfg_array_rows rows;
 	*out_tensor = (struct dfg_tensor){0};
 	DFG_TRY(dfg_array_open_for(words, input, regular, &rows, out_unfit));
-	struct dfg_err *err = dfg_err_note(read_all(&rows), "%s", words);
+	struct dfg_err *err = dfg_err_note(dfg_array_rows_read(&rows), "%s", words);
 	if (!err)
 		err = dfg_tensor_share(&rows.all, out_tensor);
 	dfg_array_rows_release(&rows);

@@ -2,18 +2,23 @@
 
 #include "formats/array.h"
 
-/* Opens a file, unpacks it if it is compressed by gzip, and finds its format. The caller unrefs *out_file. */
-DFG_MUST_CHECK struct dfg_err *dfg_array_file_open(
-	const char *path, struct dfg_buffer **out_file, const struct dfg_array_codec **out_codec);
+/* Opens a file and finds its format. Errors name the file. */
+DFG_MUST_CHECK struct dfg_err *dfg_array_file_open(const char *path, struct dfg_array_file *out_file);
+void dfg_array_file_close(struct dfg_array_file *file);
 
-/* Maps a file, and unpacks it if `unpack` is set and it is compressed by gzip. The caller unrefs *out_file. */
-DFG_MUST_CHECK struct dfg_err *dfg_array_file_map(const char *path, bool unpack, struct dfg_buffer **out_file);
+/* Maps a file, and unpacks it if `unpacks` is set and it is compressed by gzip; its format remains NULL. */
+DFG_MUST_CHECK struct dfg_err *dfg_array_file_map(const char *path, bool unpacks, struct dfg_array_file *out_file);
 
 /* Reads all arrays of a file; errors do not name it. */
-DFG_MUST_CHECK struct dfg_err *dfg_array_file_read(
-	struct dfg_buffer *file, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays);
+DFG_MUST_CHECK struct dfg_err *dfg_array_file_read(const struct dfg_array_file *file, struct dfg_arrays *out_arrays);
 
-/* records.c: the array, or the columns `key` of it, of a file of records. Borrows the file. */
+/* Replaces a reader by all that it reads. */
+DFG_MUST_CHECK struct dfg_err *dfg_array_rows_read(struct dfg_array_rows *rows);
+
+/* The path, for a message. */
+const char *dfg_array_file_shown(const char *path);
+
+/* records.c: the array, or the columns `key` of it, of a file of records. */
 struct dfg_array_spec;
 DFG_MUST_CHECK struct dfg_err *dfg_records_open(
-	struct dfg_buffer *file, const struct dfg_array_spec *spec, struct dfg_array_rows *out_rows);
+	const struct dfg_array_file *file, const struct dfg_array_spec *spec, struct dfg_array_rows *out_rows);

@@ -362,4 +362,5 @@ static struct dfg_err *read_csv(const struct dfg_blob *blob, struct dfg_buffer *
 	return err;
 }
 
-const struct dfg_array_codec dfg_csv = {"csv", ".csv", true, is_csv, read_csv, dfg_csv_write};
+const struct dfg_array_codec dfg_csv = {
+	.name = "csv", .suffix = ".csv", .many = true, .is = is_csv, .read = read_csv, .write = dfg_csv_write};

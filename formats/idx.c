@@ -79,4 +79,5 @@ static struct dfg_err *write_idx(const struct dfg_arrays *arrays, struct dfg_out
 	return put_elements(tensor, out);
 }
 
-const struct dfg_array_codec dfg_idx = {"idx", ".idx", false, is_idx, read_idx, write_idx};
+const struct dfg_array_codec dfg_idx = {
+	.name = "idx", .suffix = ".idx", .many = false, .is = is_idx, .read = read_idx, .write = write_idx};

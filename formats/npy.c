@@ -340,4 +340,5 @@ static struct dfg_err *write_npy(const struct dfg_arrays *arrays, struct dfg_out
 	return dfg_npy_put(&arrays->array[0].tensor, &sink);
 }
 
-const struct dfg_array_codec dfg_npy = {"npy", ".npy", false, is_npy, read_npy, write_npy};
+const struct dfg_array_codec dfg_npy = {
+	.name = "npy", .suffix = ".npy", .many = false, .is = is_npy, .read = read_npy, .write = write_npy};

@@ -137,4 +137,5 @@ static struct dfg_err *read_npz(const struct dfg_blob *blob, struct dfg_buffer *
 	return err;
 }
 
-const struct dfg_array_codec dfg_npz = {"npz", ".npz", true, is_npz, read_npz, dfg_npz_write};
+const struct dfg_array_codec dfg_npz = {
+	.name = "npz", .suffix = ".npz", .many = true, .is = is_npz, .read = read_npz, .write = dfg_npz_write};

@@ -42,18 +42,19 @@ static struct dfg_err *choose_columns(const char *key, struct dfg_strided *strid
 }
 
 struct dfg_err *dfg_records_open(
-	struct dfg_buffer *file, const struct dfg_array_spec *spec, struct dfg_array_rows *out_rows)
+	const struct dfg_array_file *file, const struct dfg_array_spec *spec, struct dfg_array_rows *out_rows)
 {
 	size_t bytes;
-	struct dfg_strided strided = {.dtype = spec->record, .data = file->data, .shape = {.rank = spec->dims.rank + 1}};
+	struct dfg_strided strided = {
+		.dtype = spec->record, .data = file->bytes->data, .shape = {.rank = spec->dims.rank + 1}};
 	DFG_TRY(dfg_shape_bytes(&spec->dims, spec->record, &bytes));
-	if (file->room % bytes)
+	if (file->bytes->room % bytes)
 		return DFG_ERR(DFG_DATA, "has %zu bytes, which is not a whole number of records of %s (%zu bytes each)",
-			file->room, dfg_type_words(spec->record, &spec->dims).s, bytes);
-	strided.shape.dim[0] = (int64_t)(file->room / bytes);
+			file->bytes->room, dfg_type_words(spec->record, &spec->dims).s, bytes);
+	strided.shape.dim[0] = (int64_t)(file->bytes->room / bytes);
 	strided.stride = bytes;
 	memcpy(&strided.shape.dim[1], spec->dims.dim, (size_t)spec->dims.rank * sizeof *spec->dims.dim);
 	if (spec->key)
 		DFG_TRY(choose_columns(spec->key, &strided));
-	return dfg_strided_open(&strided, file, out_rows);
+	return dfg_strided_open(&strided, file->bytes, out_rows);
 }

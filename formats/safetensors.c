@@ -297,5 +297,9 @@ static struct dfg_err *write_safetensors(const struct dfg_arrays *arrays, struct
 	return err;
 }
 
-const struct dfg_array_codec dfg_safetensors = {
-	"safetensors", ".safetensors", true, is_safetensors, read_safetensors, write_safetensors};
+const struct dfg_array_codec dfg_safetensors = {.name = "safetensors",
+	.suffix = ".safetensors",
+	.many = true,
+	.is = is_safetensors,
+	.read = read_safetensors,
+	.write = write_safetensors};

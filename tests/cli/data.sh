@@ -13,8 +13,8 @@ def write(name, data):
     return data
 def f32(rows, order="<"):
     return b"".join(struct.pack("%s%df" % (order, len(row)), *row) for row in rows)
-# 100 samples: numbers that decimal text of eight digits holds exactly
-x = [(random.randrange(-512, 512) / 1024, random.randrange(-512, 512) / 1024) for _ in range(100)]
+# 100 samples, the same as in tests/arrays/line-*: numbers that decimal text of eight digits holds exactly
+x = [(((i * 389 + 17) % 1024 - 512) / 1024, ((i * 611 + 5) % 1024 - 512) / 1024) for i in range(100)]
 t = [(3 * a - b + 1,) for a, b in x]
 for name, rows, width in ("x", x, 2), ("t", t, 1):
     data = write(name + ".npy", npy(f32(rows), (100, width)))
@@ -42,6 +42,8 @@ write("idx-like.bin", bytes([0, 0, 8, 1]) * 3)
 write("gzip-like.bin", bytes([0x1f, 0x8b]) * 6)
 END
 "$DFG" convert x.npy -o x.safetensors
+cp "$ROOT/tests/arrays/line-classic.nc" line.nc
+gzip -k line.nc
 printf 'input x: f32[?,2]\ninput t: f32[?,1]\noutput x2 = x\noutput t2 = t\n' >copy.dfg
 status 0 "$DFG" run copy.dfg --feed x=@x.npy --feed t=@t.npy -o xt.npz
 
@@ -63,7 +65,7 @@ train() { # X T OPTIONS
 # Each word is X and T with a blank between them.
 formats=('x.npy.gz t.npy.gz' 'x-big.npy t-big.npy' 'x.idx t.idx' 'x.safetensors[] t.npy' 'xt.npz[x2] xt.npz[t2]'
 	'xt.csv[0:2] xt.csv[2:3]' 'xt.bin[f32:3][0:2] xt.bin[f32:3][2:3]' 'xt.bin.gz[f32:3][:2] xt.bin.gz[f32:3][2:]'
-	'x-0.npy,@x-1.npy,@x-2.npy,@x-3.npy t-0.npy,@t-1.npy,@t-2.npy,@t-3.npy' 'xt-0.bin[f32:3][:2],@xt-1.bin[f32:3][:2] t.idx'
+	'line.nc[x] line.nc[t]' 'line.nc.gz[x] line.nc.gz[t]' 'x-0.npy,@x-1.npy,@x-2.npy,@x-3.npy t-0.npy,@t-1.npy,@t-2.npy,@t-3.npy' 'xt-0.bin[f32:3][:2],@xt-1.bin[f32:3][:2] t.idx'
 	'x-0.npy,@x-1.npy,@x-2.npy,@xt.bin[f32:3][:2] t.npy')
 same() { # OPTIONS
 	status 0 train x.npy t.npy --metrics m1 --save s1.npz "$@"
@@ -146,3 +148,37 @@ status 2 train x-0.npy,@x-2.npy,@x-3.npy t.npy -o x-2.npy
 has err '-o x-2.npy would replace --data x-2.npy'
 status 2 train 'xt.bin[f32:3][:2]' t.npy --metrics xt.bin
 has err '--metrics xt.bin would replace --data xt.bin'
+
+# NetCDF: shown without its elements, converted, and never written.
+a=$ROOT/tests/arrays
+for name in classic offset64 data64; do
+	status 0 "$DFG" convert "$a/$name.nc" -o "$name.npz"
+	status 0 "$DFG" diff "$name.npz" "$a/$name.npz"
+done
+status 0 "$DFG" show "$a/classic.nc"
+has out 'record_i16 i16[3,3]'
+never grep -q min out
+status 0 "$DFG" show "$a/classic.nc" --node scaled
+has out 'scaled: i16[2]
+1 2'
+status 0 "$DFG" show "$a/classic.nc[scaled]"
+has out 'i16[2]
+1 2'
+status 2 "$DFG" convert x.npy -o x.nc
+has err 'x.nc: netcdf is a format that dfg only reads'
+status 65 "$DFG" run three.dfg --data "x=@$a/classic.nc[record_i8]"
+has err "classic.nc[record_i8] holds samples of i8[?,3], but 'x' is u8[?,3]"
+# A thousand variables that share their bytes would be 400 MB of a file of 136 KB.
+python3 - <<'END'
+import struct
+def name(s):
+    return struct.pack(">I", len(s)) + s + b"\0" * (-len(s) % 4)
+n = 1000
+head = b"CDF\1" + struct.pack(">III", 0, 10, 1) + name(b"d") + struct.pack(">IIIII", 100000, 0, 0, 11, n)
+begin = len(head) + n * 36
+for i in range(n):
+    head += name(b"v%05d" % i) + struct.pack(">IIIIIII", 1, 0, 0, 0, 1, 100000, begin)
+open("overlap.nc", "wb").write(head + b"\0" * 100000)
+END
+status 65 "$DFG" show overlap.nc
+has err 'overlap.nc: variables overlap'
