@@ -2,8 +2,10 @@
 
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void dfg_report_args(const struct dfg_report *report, enum dfg_report_level level, const char *fmt, va_list args)
 {
@@ -13,11 +15,15 @@ void dfg_report_args(const struct dfg_report *report, enum dfg_report_level leve
 		return;
 	va_copy(again, args);
 	size_t length = (size_t)vsnprintf(line, sizeof line, fmt, args);
-	char *whole = length < sizeof line ? NULL : dfg_zeros(length + 1, 1);
+	size_t size = 2 * length + 1; /* of one line */
+	char *whole = size <= sizeof line ? NULL : dfg_zeros(size, 1);
 	if (whole)
-		vsnprintf(whole, length + 1, fmt, again);
+		vsnprintf(whole, size, fmt, again);
 	va_end(again);
-	report->line(report->arg, level, whole ? whole : line); /* without memory its beginning */
+	char *text = whole ? whole : line; /* without memory its beginning */
+	if (dfg_breaks_come_from_names(fmt))
+		dfg_one_line(text, whole ? size : sizeof line);
+	report->line(report->arg, level, text);
 	dfg_free(whole);
 }
 

@@ -92,6 +92,17 @@ static struct dfg_err *write_rule(const struct reads *reads, const char *path)
 	return err;
 }
 
+/* make has no way to write a path with a line break. */
+static struct dfg_err *check_rule_paths(const struct reads *reads)
+{
+	const char *wrong = !target.count && strchr(dfg_cmd_output().path, '\n') ? dfg_cmd_output().path : NULL;
+	for (size_t i = 0; !wrong && i < target.count; i++)
+		wrong = strchr(target.word[i], '\n') ? target.word[i] : NULL;
+	for (size_t i = 0; !wrong && i < reads->count; i++)
+		wrong = strchr(reads->path[i], '\n') ? reads->path[i] : NULL;
+	return wrong ? DFG_ERR(DFG_USAGE, "%s: a make rule cannot name a path with a line break", wrong) : NULL;
+}
+
 /* An output must not overwrite a source file. */
 static struct dfg_err *check_outputs(const struct reads *reads, const char *rule)
 {
@@ -107,6 +118,8 @@ static struct dfg_err *check_outputs(const struct reads *reads, const char *rule
 		err = dfg_files_check(&files);
 	if (!err)
 		err = dfg_check_text_path("-MF", depfile, "a make rule");
+	if (!err && rule)
+		err = check_rule_paths(reads);
 	if (!err && rule)
 		err = dfg_out_try(rule);
 	dfg_files_release(&files);

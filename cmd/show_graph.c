@@ -169,8 +169,9 @@ static struct dfg_err *list_ops(const struct dfg_shown *shown, struct dfg_text *
 struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text *out)
 {
 	struct totals totals = total(shown);
-	dfg_text_add(out, "%s: %u nodes, %u edges, %u control edges, producer %d\n", shown->path, shown->graph->count,
-		totals.edges, totals.controls, shown->graph->producer);
+	dfg_text_printable(out, shown->path, strlen(shown->path), "");
+	dfg_text_add(out, ": %u nodes, %u edges, %u control edges, producer %d\n", shown->graph->count, totals.edges,
+		totals.controls, shown->graph->producer);
 	if (totals.variables)
 		dfg_text_add(out, "%u variables, %u trainable with %llu elements\n", totals.variables, totals.trainable,
 			(unsigned long long)totals.parameters);

@@ -82,9 +82,14 @@ static const char *base_name(const char *path)
 
 static void print_failure(const char *name, struct dfg_err *err)
 {
-	dfg_printf("FAIL %s: %s\n", name, err->text);
-	for (const struct dfg_err *e = err->next; e && dfg_globals.verbose; e = e->next)
-		dfg_printf("     %s: %s\n", name, e->text);
+	struct dfg_text text = {0};
+	for (const struct dfg_err *e = err; e && (e == err || dfg_globals.verbose); e = e->next) {
+		dfg_text_add(&text, e == err ? "FAIL " : "     ");
+		dfg_text_printable(&text, name, strlen(name), "");
+		dfg_text_add(&text, ": %s\n", e->text);
+	}
+	dfg_print(&text);
+	dfg_text_release(&text);
 	dfg_err_free(err);
 }
 
@@ -113,7 +118,8 @@ static struct dfg_err *run_file(struct report *report, const char *path)
 	FILE *file = fopen(path, "r");
 	if (!file)
 		return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_INPUT), "%s: %s", path, strerror(errno));
-	dfg_text_add(&tag, "%.*s\n", (int)(strlen(base_name(path)) - strlen(".t")), base_name(path));
+	dfg_text_printable(&tag, base_name(path), strlen(base_name(path)) - strlen(".t"), "");
+	dfg_text_put(&tag, "\n", 1);
 	char *line = NULL;
 	size_t room = 0;
 	struct dfg_err *counted = NULL;

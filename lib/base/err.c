@@ -1,6 +1,7 @@
 #include "lib/base/err.h"
 
 #include "lib/base/mem.h"
+#include "lib/base/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -21,6 +22,8 @@ struct dfg_err *dfg_err_new(enum dfg_code code, const char *file, int line, cons
 	va_start(args, fmt);
 	vsnprintf(err->text, sizeof err->text, fmt, args);
 	va_end(args);
+	if (dfg_breaks_come_from_names(fmt))
+		dfg_one_line(err->text, sizeof err->text);
 	return err;
 }
 
@@ -43,6 +46,7 @@ struct dfg_err *dfg_err_note(struct dfg_err *err, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(note, sizeof note - strlen(": "), fmt, args);
 	va_end(args);
+	dfg_one_line(note, sizeof note - strlen(": "));
 	strcat(note, ": ");
 	for (struct dfg_err *e = err; e; e = e->next)
 		prepend(e, note);
@@ -55,6 +59,7 @@ struct dfg_err *dfg_err_of_file(struct dfg_err *err, const char *path)
 	if (!err || err == &no_memory)
 		return err;
 	snprintf(note, sizeof note - strlen(": "), "%s", path ? path : "");
+	dfg_one_line(note, sizeof note - strlen(": "));
 	strcat(note, ": ");
 	for (struct dfg_err *e = err; e; e = e->next) {
 		if (path && !e->of_file)

@@ -134,6 +134,26 @@ void dfg_text_printable(struct dfg_text *text, const void *bytes, size_t count, 
 	}
 }
 
+void dfg_one_line(char *text, size_t size)
+{
+	size_t length = strlen(text);
+	for (char *at = text; (at = strchr(at, '\n')); at += 2) {
+		if (at + 2 >= text + size) {
+			*at = '\0';
+			return;
+		}
+		length = length + 1 < size ? length + 1 : size - 1;
+		memmove(at + 2, at + 1, length - (size_t)(at + 2 - text));
+		memcpy(at, "\\n", 2);
+		text[length] = '\0';
+	}
+}
+
+bool dfg_breaks_come_from_names(const char *fmt)
+{
+	return !strchr(fmt, '\n') && strcmp(fmt, "%s") != 0;
+}
+
 struct dfg_err *dfg_text_check(const struct dfg_text *text)
 {
 	return text->short_of_memory ? dfg_no_memory("a text") : NULL;

@@ -32,6 +32,15 @@ void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, siz
  */
 void dfg_text_printable(struct dfg_text *text, const void *bytes, size_t count, const char *kept);
 
+/*
+ * Makes one line of the text, which has room for `size` bytes: each line break becomes "\n", two characters. What no longer
+ * fits is lost at the end. Errors and reports do this to names, so that a line break in a name cannot begin a line.
+ */
+void dfg_one_line(char *text, size_t size);
+
+/* Whether line breaks in a message of this format come from names: it has none, and is not "%s", for a text made before. */
+bool dfg_breaks_come_from_names(const char *fmt);
+
 /* DFG_MEMORY if an addition failed. */
 DFG_MUST_CHECK struct dfg_err *dfg_text_check(const struct dfg_text *text);
 

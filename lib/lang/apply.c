@@ -121,12 +121,13 @@ static void note_call(struct dfg_eval *eval, const char *callee, const struct df
 	if (eval->n_callers++ > SHOWN_CALLS)
 		return;
 	dfg_source_place(eval->source, site->at, &line, &column);
-	const char *before = eval->callers ? eval->callers : "", *callers;
+	const char *before = eval->callers ? eval->callers : "", *end = *before ? "\n" : "", *callers;
 	if (eval->n_callers <= SHOWN_CALLS)
-		callers = dfg_arena_print(
-			eval->arena, "%s\n%s:%u:%u: note: %s is called here", before, eval->source->path, line, column, callee);
+		callers = dfg_arena_print(eval->arena, "%s%s%s:%u:%u: note: %s is called here", before, end,
+			dfg_source_words(eval->source).s, line, column, callee);
 	else
-		callers = dfg_arena_print(eval->arena, "%s\n%s: note: outer calls are not shown", before, eval->source->path);
+		callers = dfg_arena_print(
+			eval->arena, "%s%s%s: note: outer calls are not shown", before, end, dfg_source_words(eval->source).s);
 	eval->callers = callers ? callers : eval->callers;
 }
 
@@ -171,7 +172,8 @@ static struct dfg_err *called_from(
 	if (!err || !eval->is_placed || caller->library || !eval->wrong_source || !eval->wrong_source->library)
 		return err;
 	dfg_source_place(eval->wrong_source, eval->wrong_at, &line, &column);
-	eval->inside = dfg_arena_print(eval->arena, "in %s (%s:%u)", callable->name, eval->wrong_source->path, line);
+	eval->inside =
+		dfg_arena_print(eval->arena, "in %s (%s:%u)", callable->name, dfg_source_words(eval->wrong_source).s, line);
 	eval->wrong_source = caller;
 	eval->wrong_at = site->at;
 	return err;

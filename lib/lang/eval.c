@@ -50,7 +50,7 @@ struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err)
 	dfg_err_free(err);
 	if (!eval->callers)
 		return n_region;
-	err = dfg_err_of_file(DFG_ERR(n_region->code, "%s%s", n_region->text, eval->callers), NULL);
+	err = dfg_err_of_file(DFG_ERR(n_region->code, "%s\n%s", n_region->text, eval->callers), NULL);
 	dfg_err_free(n_region);
 	return err;
 }

@@ -1,5 +1,7 @@
 #include "lib/lang/source.h"
 
+#include "lib/base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +27,14 @@ static void indent(char *to, const char *line, uint32_t column)
 	to[column - 1] = '\0';
 }
 
+struct dfg_source_words dfg_source_words(const struct dfg_source *source)
+{
+	struct dfg_source_words words;
+	snprintf(words.s, sizeof words.s, "%s", source->path);
+	dfg_one_line(words.s, sizeof words.s);
+	return words;
+}
+
 static struct dfg_err *at_place(
 	const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *kind, const char *what)
 {
@@ -36,8 +46,8 @@ static struct dfg_err *at_place(
 	int length = (int)strcspn(text + skipped, "\n");
 	char blank[SHOWN + 1];
 	indent(blank, text + skipped, column - skipped);
-	struct dfg_err *err = DFG_ERR(code, "%s:%u:%u: %s: %s\n    %.*s\n    %s^", source->path, line, column, kind, what,
-		length < SHOWN ? length : SHOWN, text + skipped, blank);
+	struct dfg_err *err = DFG_ERR(code, "%s:%u:%u: %s: %s\n    %.*s\n    %s^", dfg_source_words(source).s, line, column,
+		kind, what, length < SHOWN ? length : SHOWN, text + skipped, blank);
 	return dfg_err_of_file(err, NULL);
 }
 

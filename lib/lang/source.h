@@ -16,6 +16,12 @@ struct dfg_source {
 
 enum { DFG_SOURCE_MAX = 1 << 26 }; /* bytes */
 
+/* The path for a message: at most as much as an error holds, line breaks as \n. */
+struct dfg_source_words {
+	char s[1000];
+};
+struct dfg_source_words dfg_source_words(const struct dfg_source *source);
+
 /*
  * "FILE:LINE:COL: error: what", the line, a caret under the column. Columns are bytes, from 1.
  *

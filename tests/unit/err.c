@@ -1,6 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "lib/base/mem.h"
+#include "lib/base/text.h"
 
 static void reads_from_the_outside_in(void **state)
 {
@@ -69,6 +70,30 @@ static void out_of_memory_needs_no_memory(void **state)
 	dfg_err_free(err);
 }
 
+static void becomes_one_line(const char *text, size_t size, const char *wanted)
+{
+	char buffer[32];
+	strcpy(buffer, text);
+	dfg_one_line(buffer, size);
+	assert_string_equal(buffer, wanted);
+}
+
+static void a_line_break_in_a_name_breaks_no_line(void **state)
+{
+	(void)state;
+	struct dfg_err *err = dfg_err_note(DFG_ERR(DFG_DATA, "no node '%s'", "a\nb"), "net\n.pb");
+	assert_string_equal(err->text, "net\\n.pb: no node 'a\\nb'");
+	dfg_err_free(err);
+	err = DFG_ERR(DFG_DATA, "%s: bad\n    %s", "a.dfg", "x = y");
+	assert_string_equal(err->text, "a.dfg: bad\n    x = y");
+	dfg_err_free(err);
+	becomes_one_line("\n\na\n", 32, "\\n\\na\\n");
+	becomes_one_line("ab\ncd", 7, "ab\\ncd");
+	becomes_one_line("ab\ncd", 6, "ab\\nc");
+	becomes_one_line("ab\ncd", 5, "ab\\n");
+	becomes_one_line("abc\n", 5, "abc"); /* half an escape is none */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -76,6 +101,7 @@ int main(void)
 		cmocka_unit_test(a_long_note_cuts_the_end_not_the_place),
 		cmocka_unit_test(joined_errors_keep_their_order_and_share_notes),
 		cmocka_unit_test(a_file_is_named_once),
+		cmocka_unit_test(a_line_break_in_a_name_breaks_no_line),
 		cmocka_unit_test(out_of_memory_needs_no_memory),
 	};
 	return cmocka_run_group_tests_name("err", tests, NULL, NULL);
