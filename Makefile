@@ -18,7 +18,7 @@ KEEP = -std=gnu11 -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -
 COMPILE = $(CC) $(KEEP) $(CFLAGS) $(WARN) $(EXTRA) -MMD -MP
 LIBS = -lprotobuf-c -lz -ldl -lm -lpthread
 
-LIBRARY = $(wildcard lib/*/*.c lib/*/*/*.c formats/*.c kernels/*.c kernels/*/*.c remote/*.c app/*.c)
+LIBRARY = $(wildcard lib/*/*.c lib/*/*/*.c formats/*.c kernels/*.c kernels/*/*.c remote/*.c remote/*/*.c app/*.c app/*/*.c)
 PROTO = $(wildcard formats/*.proto)
 STD = $(sort $(wildcard lib/lang/std/*.dfg))
 OBJECTS = $(LIBRARY:%.c=$(O)/%.o) $(PROTO:%.proto=$(O)/%.pb-c.o) $(if $(STD),$(O)/std.o)

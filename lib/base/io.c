@@ -362,6 +362,10 @@ static struct dfg_err *put(struct dfg_out *out, const void *bytes, size_t count)
 {
 	if (out->sha)
 		dfg_sha256_add(out->sha, bytes, count);
+	if (out->memory) {
+		dfg_text_put(out->memory, bytes, count);
+		return dfg_text_check(out->memory);
+	}
 	if (!out->is_terminal)
 		return dfg_fs_write_all(out->fd, out->path, bytes, count);
 	struct dfg_text text = {0};
@@ -408,7 +412,7 @@ static struct dfg_err *close_file(struct dfg_out *out)
 {
 	int fd = out->fd;
 	out->fd = -1;
-	if (fd == STDOUT_FILENO || !dfg_fs->close(fd))
+	if (fd == STDOUT_FILENO || out->memory || !dfg_fs->close(fd))
 		return NULL;
 	return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot close: %s", out->path, strerror(errno));
 }
@@ -509,6 +513,12 @@ void dfg_out_release(struct dfg_out *out)
 	dfg_free(out->path);
 	dfg_free(out->buffer);
 	*out = (struct dfg_out){.fd = -1};
+}
+
+struct dfg_err *dfg_out_open_memory(struct dfg_text *text, struct dfg_out *out)
+{
+	*out = (struct dfg_out){.fd = -1, .direct = true, .memory = text, .buffer = dfg_zeros(BUFFER, 1)};
+	return out->buffer ? NULL : dfg_no_memory("an output");
 }
 
 struct dfg_err *dfg_out_text(const char *path, bool if_changed, const struct dfg_text *text)

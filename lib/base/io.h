@@ -55,23 +55,26 @@ void dfg_blob_close(struct dfg_blob *blob);
  * one that cannot be written DFG_IO.
  */
 struct dfg_sha256;
+struct dfg_text;
 struct dfg_out {
 	char *path, *temporary;
 	int fd;
 	bool open, direct, if_changed;
-	bool is_terminal; /* gets text in which nothing steers a terminal */
+	struct dfg_text *memory; /* gets the bytes instead of a file; NULL: there is a file */
+	bool is_terminal;        /* gets text in which nothing steers a terminal */
 	uint8_t *buffer;
 	size_t used;
 	struct dfg_sha256 *sha; /* hash of the bytes written, if the caller has set it; final after commit() */
 	struct dfg_out *next;   /* the next in the list of files that a signal must remove */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *out);
+/* The same calls write to the text, which is borrowed and has the bytes after commit(). */
+DFG_MUST_CHECK struct dfg_err *dfg_out_open_memory(struct dfg_text *text, struct dfg_out *out);
 DFG_MUST_CHECK struct dfg_err *dfg_out_write(struct dfg_out *out, const void *bytes, size_t count);
 DFG_MUST_CHECK struct dfg_err *dfg_out_commit(struct dfg_out *out);
 void dfg_out_release(struct dfg_out *out);
 
 /* Opens, writes and commits a file that holds the text; the error of the text, if building it ran out of memory. */
-struct dfg_text;
 DFG_MUST_CHECK struct dfg_err *dfg_out_text(const char *path, bool if_changed, const struct dfg_text *text);
 
 /*

@@ -23,14 +23,16 @@ BEGIN {
 	seen = "^lib/exec/(session.h|state/.*|group/group[.]h|transport/(link.*|rendezvous)[.]h|plan/step[.]h)$"
 	may["formats"] = may["kernels"] = "lib/base lib/graph lib/lang lib/exec lib/pass"
 	may["remote"] = may["formats"] " formats"
+	may["remote/web"] = may["formats"] " formats"
 	may["app"] = may["remote"] " kernels remote"
+	may["app/serving"] = may["app"] " app"
 	only["protobuf-c"] = "formats|cmd/version.c|cmd/doctor.c"
 	only["zlib"] = "formats|cmd/version.c"
 	only["cblas"] = only["cuda"] = "kernels"
 	only["curl"] = only["nghttp2"] = only["libssh"] = "remote"
 }
 function folder(path) {
-	if (match(path, /^lib\/(exec|pass)\/[a-z]+\//))
+	if (match(path, /^(lib\/(exec|pass)|remote|app)\/[a-z]+\//))
 		return substr(path, 1, RLENGTH - 1)
 	return match(path, /^lib\/[a-z]+/) ? substr(path, 1, RLENGTH) : substr(path, 1, index(path, "/") - 1)
 }
@@ -52,7 +54,7 @@ function allowed(from, to, list) {
 	sub(/\/[^\/]*$/, "", home)
 	if (to == "cmd" && from != "cmd" && from != "tests")
 		print FILENAME ":" FNR ": nobody includes cmd"
-	else if (to == "app" && from != "app" && from != "cmd" && from != "tests")
+	else if (within(to, "app") && !within(from, "app") && from != "cmd" && from != "tests")
 		print FILENAME ":" FNR ": only cmd and tests include app"
 	else if (private && !within(from, home) && FILENAME !~ /^tests\/unit\//)
 		print FILENAME ":" FNR ": " header " is private to its folder"

@@ -1,0 +1,184 @@
+#include "app/serving/serving_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dfg_serving_job *dfg_job_new(struct dfg_served *served, struct dfg_web_request *request, const char *protocol)
+{
+	struct dfg_serving_job *job = dfg_zeros(1, sizeof *job);
+	if (!job)
+		return NULL;
+	job->request = request;
+	job->served = served;
+	job->live = dfg_served_live(served);
+	job->protocol = protocol;
+	job->feed = dfg_arena_zeros(&job->arena, job->live->n_in, sizeof *job->feed);
+	job->output = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->output);
+	job->value = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->value);
+	if (job->feed && job->output && job->value)
+		return job;
+	dfg_job_free(job);
+	return NULL;
+}
+
+void dfg_job_free(struct dfg_serving_job *job)
+{
+	for (uint32_t i = 0; job->feed && i < job->live->n_in; i++)
+		dfg_tensor_release(&job->feed[i]);
+	for (uint32_t i = 0; job->value && i < job->n_output; i++)
+		dfg_tensor_release(&job->value[i]);
+	dfg_live_model_unref(job->live);
+	dfg_arena_release(&job->arena);
+	dfg_free(job);
+}
+
+/* The status for an error of a step; 422: the request's data caused it. */
+static int status_of(const struct dfg_err *err)
+{
+	switch (err->code) {
+	case DFG_DATA:
+		return 422;
+	case DFG_MEMORY:
+	case DFG_STOPPED:
+		return 503;
+	case DFG_DEADLINE:
+		return 504;
+	default:
+		return 500;
+	}
+}
+
+void dfg_job_refuse(struct dfg_serving_job *job, int status, struct dfg_err *err)
+{
+	dfg_serving_error(job->served, job->request, job->protocol, status ? status : status_of(err), "%s", err->text);
+	dfg_err_free(err);
+	dfg_job_free(job);
+}
+
+/* "a, b" for a message. */
+static struct dfg_words names_of(const struct dfg_serving_port *port, uint32_t count)
+{
+	struct dfg_words words = {""};
+	size_t at = 0;
+	for (uint32_t i = 0; i < count && at + 4 < sizeof words.s; i++)
+		at += (size_t)snprintf(words.s + at, sizeof words.s - at, "%s%.40s", i ? ", " : "", port[i].name);
+	return words;
+}
+
+/* Clients may leave out the ":0" of a tensor, or add it. */
+static bool is_name_of(const struct dfg_serving_port *port, const char *name)
+{
+	size_t length = strlen(name), own = strlen(port->name);
+	if (length > 2 && !strcmp(name + length - 2, ":0"))
+		length -= 2;
+	if (own > 2 && !strcmp(port->name + own - 2, ":0"))
+		own -= 2;
+	return own == length && !memcmp(port->name, name, length);
+}
+
+struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, const char *name, struct dfg_tensor *tensor)
+{
+	const struct dfg_live_model *live = job->live;
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < live->n_in; i++) {
+		const struct dfg_serving_port *port = &live->in[i];
+		if (!is_name_of(port, name))
+			continue;
+		if (job->feed[i].dtype)
+			err = DFG_ERR(DFG_DATA, "input '%.200s' is given twice", name);
+		else if (tensor->dtype != port->dtype || !dfg_shape_fits(&tensor->shape, &port->shape))
+			err = DFG_ERR(DFG_DATA, "input '%.200s' is %s, must be %s", name,
+				dfg_type_words(tensor->dtype, &tensor->shape).s, dfg_type_words(port->dtype, &port->shape).s);
+		if (err)
+			dfg_tensor_release(tensor);
+		else
+			job->feed[i] = *tensor;
+		return err;
+	}
+	dfg_tensor_release(tensor);
+	return DFG_ERR(DFG_DATA, "model '%.100s' has no input '%.200s'; its inputs are: %s", job->served->name, name,
+		names_of(live->in, live->n_in).s);
+}
+
+struct dfg_err *dfg_job_fetch(struct dfg_serving_job *job, const char *name)
+{
+	const struct dfg_live_model *live = job->live;
+	for (uint32_t i = 0; i < live->n_out; i++) {
+		if (!is_name_of(&live->out[i], name))
+			continue;
+		for (uint32_t k = 0; k < job->n_output; k++)
+			if (job->output[k] == i)
+				return DFG_ERR(DFG_DATA, "output '%.200s' is asked for twice", name);
+		job->output[job->n_output++] = i;
+		return NULL;
+	}
+	return DFG_ERR(DFG_DATA, "model '%.100s' has no output '%.200s'; its outputs are: %s", job->served->name, name,
+		names_of(live->out, live->n_out).s);
+}
+
+/* The first input that an output needs and that is not given, or -1. */
+static int64_t lacks(const struct dfg_serving_job *job, const struct dfg_serving_port *out)
+{
+	for (uint32_t i = 0; i < job->live->n_in; i++)
+		if (out->needs[i] && !job->feed[i].dtype)
+			return i;
+	return -1;
+}
+
+static struct dfg_err *is_missing(const struct dfg_serving_job *job, int64_t input)
+{
+	const struct dfg_serving_port *port = &job->live->in[input];
+	return DFG_ERR(
+		DFG_DATA, "input '%.200s' is missing: it is %s", port->name, dfg_type_words(port->dtype, &port->shape).s);
+}
+
+/* Without a list of outputs, the request is for all that can be computed from its inputs. */
+static struct dfg_err *choose_outputs(struct dfg_serving_job *job)
+{
+	const struct dfg_live_model *live = job->live;
+	int64_t missing = -1;
+	for (uint32_t i = 0; i < job->n_output; i++)
+		if ((missing = lacks(job, &live->out[job->output[i]])) >= 0)
+			return is_missing(job, missing);
+	if (job->n_output)
+		return NULL;
+	for (uint32_t i = 0; i < live->n_out; i++) {
+		int64_t input = lacks(job, &live->out[i]);
+		if (input < 0)
+			job->output[job->n_output++] = i;
+		else if (missing < 0)
+			missing = input;
+	}
+	return job->n_output ? NULL : is_missing(job, missing);
+}
+
+/* X-Timeout, in seconds. */
+static bool set_deadline(struct dfg_serving_job *job)
+{
+	const char *text = dfg_web_field(job->request, "x-timeout");
+	char *end;
+	if (!text)
+		return true;
+	double seconds = strtod(text, &end);
+	if (end == text || *end || !(seconds > 0) || seconds > 1e6)
+		return false;
+	job->deadline_ns = job->request->begin_ns + (uint64_t)(seconds * 1e9);
+	return true;
+}
+
+void dfg_job_submit(struct dfg_serving_job *job)
+{
+	struct dfg_err *err = choose_outputs(job);
+	if (err) {
+		dfg_job_refuse(job, 422, err);
+	} else if (!set_deadline(job)) {
+		dfg_job_refuse(job, 400, DFG_ERR(DFG_DATA, "X-Timeout must be a number of seconds above 0"));
+	} else if (job->served->serving->draining) {
+		dfg_job_refuse(job, 503, DFG_ERR(DFG_STOPPED, "the server is ending"));
+	} else if (!dfg_serving_push(job)) {
+		dfg_job_refuse(job, 429,
+			DFG_ERR(DFG_DATA, "%lld requests wait for model '%.100s' already",
+				(long long)job->served->serving->options.queue, job->served->name));
+	}
+}

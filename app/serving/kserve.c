@@ -1,0 +1,295 @@
+#include "app/serving/serving_private.h"
+
+#include "app/tensor_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * The REST form of KServe's Open Inference Protocol, version 2. A tensor is {"name", "datatype", "shape", "data"}, its
+ * elements in C order.
+ */
+static const char protocol[] = "kserve-rest";
+
+/* The protocol's names of types. */
+static const struct datatype {
+	enum dfg_dtype dtype;
+	const char *name;
+} datatypes[] = {{DFG_BOOL, "BOOL"}, {DFG_U8, "UINT8"}, {DFG_U16, "UINT16"}, {DFG_U32, "UINT32"}, {DFG_U64, "UINT64"},
+	{DFG_I8, "INT8"}, {DFG_I16, "INT16"}, {DFG_I32, "INT32"}, {DFG_I64, "INT64"}, {DFG_F16, "FP16"}, {DFG_BF16, "BF16"},
+	{DFG_F32, "FP32"}, {DFG_F64, "FP64"}, {DFG_STRING, "BYTES"}};
+enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
+
+/* NULL: the protocol has no such type. */
+static const char *name_of(enum dfg_dtype dtype)
+{
+	for (int i = 0; i < DATATYPES; i++)
+		if (datatypes[i].dtype == dtype)
+			return datatypes[i].name;
+	return NULL;
+}
+
+static enum dfg_dtype dtype_of(const char *name)
+{
+	for (int i = 0; i < DATATYPES; i++)
+		if (!strcmp(datatypes[i].name, name))
+			return datatypes[i].dtype;
+	return DFG_NO_DTYPE;
+}
+
+static void put_shape(struct dfg_json_out *json, const struct dfg_shape *shape)
+{
+	dfg_json_key(json, "shape"), dfg_json_open(json, '[');
+	for (int i = 0; i < shape->rank; i++)
+		dfg_json_int(json, shape->dim[i]);
+	dfg_json_close(json, ']');
+}
+
+static void put_ports(struct dfg_json_out *json, const char *key, const struct dfg_serving_port *port, uint32_t count)
+{
+	dfg_json_key(json, key), dfg_json_open(json, '[');
+	for (uint32_t i = 0; i < count; i++) {
+		const char *type = name_of(port[i].dtype);
+		dfg_json_open(json, '{');
+		dfg_json_key(json, "name"), dfg_json_string(json, port[i].name);
+		dfg_json_key(json, "datatype"), dfg_json_string(json, type ? type : dfg_dtype_name(port[i].dtype));
+		put_shape(json, &port[i].shape);
+		dfg_json_close(json, '}');
+	}
+	dfg_json_close(json, ']');
+}
+
+static void put_version(struct dfg_json_out *json, uint64_t version)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%llu", (unsigned long long)version);
+	dfg_json_string(json, text);
+}
+
+static void answer_metadata(struct dfg_served *served, struct dfg_web_request *request)
+{
+	struct dfg_json_out json = {0};
+	struct dfg_live_model *live = dfg_served_live(served);
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "name"), dfg_json_string(&json, served->name);
+	dfg_json_key(&json, "versions"), dfg_json_open(&json, '['), put_version(&json, live->version);
+	dfg_json_close(&json, ']');
+	dfg_json_key(&json, "platform"), dfg_json_string(&json, "dfg_graphdef");
+	put_ports(&json, "inputs", live->in, live->n_in);
+	put_ports(&json, "outputs", live->out, live->n_out);
+	dfg_json_close(&json, '}');
+	dfg_live_model_unref(live);
+	dfg_serving_reply_json(served, request, protocol, &json);
+}
+
+/* {KEY: true} */
+static void answer_true(struct dfg_served *served, struct dfg_web_request *request, const char *key)
+{
+	struct dfg_json_out json = {0};
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, key), dfg_json_bool(&json, true);
+	dfg_json_close(&json, '}');
+	dfg_serving_reply_json(served, request, protocol, &json);
+}
+
+static void answer_server(struct dfg_serving *serving, struct dfg_web_request *request)
+{
+	struct dfg_json_out json = {0};
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "name"), dfg_json_string(&json, "dfg");
+	dfg_json_key(&json, "version"), dfg_json_string(&json, DFG_VERSION);
+	dfg_json_key(&json, "extensions"), dfg_json_open(&json, '['), dfg_json_close(&json, ']');
+	dfg_json_close(&json, '}');
+	dfg_serving_reply_json(&serving->other, request, protocol, &json);
+}
+
+void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *request)
+{
+	const char *rest = request->path + 3;
+	if (!strcmp(rest, "") || !strcmp(rest, "/"))
+		answer_server(serving, request);
+	else if (!strcmp(rest, "/health/live"))
+		answer_true(&serving->other, request, "live");
+	else if (!strcmp(rest, "/health/ready") && !serving->draining)
+		answer_true(&serving->other, request, "ready");
+	else if (!strcmp(rest, "/health/ready"))
+		dfg_serving_error(&serving->other, request, protocol, 503, "the server is ending");
+	else if (!strncmp(rest, "/repository", 11))
+		dfg_serving_error(&serving->other, request, protocol, 501, "this server has no model repository");
+	else
+		dfg_serving_error(&serving->other, request, protocol, 404, "there is no path %.200s", request->path);
+}
+
+static struct dfg_err *put_output(
+	struct dfg_json_out *json, const struct dfg_serving_port *port, const struct dfg_tensor *value)
+{
+	struct dfg_tensor flat = *value;
+	const char *type = name_of(value->dtype);
+	if (!type)
+		return DFG_ERR(DFG_DATA, "output '%.200s' is %s, which this protocol cannot carry", port->name,
+			dfg_dtype_name(value->dtype));
+	flat.shape = DFG_SHAPE_VECTOR(dfg_shape_count(&value->shape));
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name"), dfg_json_string(json, port->name);
+	dfg_json_key(json, "datatype"), dfg_json_string(json, type);
+	put_shape(json, &value->shape);
+	dfg_json_key(json, "data"), dfg_json_elements(json, &flat);
+	dfg_json_close(json, '}');
+	return NULL;
+}
+
+static struct dfg_err *answer(struct dfg_serving_job *job, struct dfg_web_answer *out_answer)
+{
+	struct dfg_json_out json = {0};
+	struct dfg_err *err = NULL;
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "model_name"), dfg_json_string(&json, job->served->name);
+	dfg_json_key(&json, "model_version"), put_version(&json, job->live->version);
+	if (job->id)
+		dfg_json_key(&json, "id"), dfg_json_string(&json, job->id);
+	dfg_json_key(&json, "outputs"), dfg_json_open(&json, '[');
+	for (uint32_t i = 0; i < job->n_output && !err; i++)
+		err = put_output(&json, &job->live->out[job->output[i]], &job->value[i]);
+	dfg_json_close(&json, ']');
+	dfg_json_close(&json, '}');
+	dfg_text_put(&json.text, "\n", 1);
+	out_answer->body = json.text;
+	return err;
+}
+
+static struct dfg_err *read_shape(const struct dfg_json *input, struct dfg_shape *out_shape)
+{
+	const struct dfg_json *shape;
+	DFG_TRY(dfg_json_need(input, "shape", DFG_JSON_ARRAY, &shape));
+	if (shape->count > DFG_RANK_MAX)
+		return DFG_ERR(DFG_DATA, "\"shape\" has %zu dimensions, more than %d", shape->count, DFG_RANK_MAX);
+	*out_shape = (struct dfg_shape){.rank = (int)shape->count};
+	int axis = 0;
+	for (const struct dfg_json *dim = shape->first; dim; dim = dim->next) {
+		if (dim->kind != DFG_JSON_NUMBER || !dim->whole || dim->integer < 0)
+			return DFG_ERR(DFG_DATA, "\"shape\" must be a list of integers of at least 0");
+		out_shape->dim[axis++] = dim->integer;
+	}
+	return NULL;
+}
+
+/* The shape is compared with the input's before there is memory for its elements. */
+static struct dfg_err *check_type(
+	const struct dfg_serving_job *job, const char *name, enum dfg_dtype dtype, const struct dfg_shape *shape)
+{
+	const struct dfg_live_model *live = job->live;
+	for (uint32_t i = 0; i < live->n_in; i++)
+		if (!strcmp(live->in[i].name, name) &&
+			(live->in[i].dtype != dtype || !dfg_shape_fits(shape, &live->in[i].shape)))
+			return DFG_ERR(DFG_DATA, "its type is %s, must be %s", dfg_type_words(dtype, shape).s,
+				dfg_type_words(live->in[i].dtype, &live->in[i].shape).s);
+	return NULL;
+}
+
+/* A list shorter than the shape's product cannot be right; so memory is bounded by the request's own size. */
+static struct dfg_err *check_count(const struct dfg_json *data, const struct dfg_shape *shape, size_t body)
+{
+	size_t bytes;
+	DFG_TRY(dfg_shape_bytes(shape, DFG_U8, &bytes));
+	if (bytes > body)
+		return DFG_ERR(DFG_DATA, "\"data\" has fewer elements than the shape %s", dfg_shape_words(shape).s);
+	return data->kind == DFG_JSON_ARRAY ? NULL : DFG_ERR(DFG_DATA, "\"data\" must be a list");
+}
+
+static struct dfg_err *read_input(struct dfg_serving_job *job, const struct dfg_json *input, const char *name)
+{
+	const struct dfg_json *type, *data;
+	struct dfg_shape shape;
+	struct dfg_tensor tensor;
+	DFG_TRY(dfg_json_need(input, "datatype", DFG_JSON_STRING, &type));
+	enum dfg_dtype dtype = dtype_of(type->string);
+	if (!dtype)
+		return DFG_ERR(DFG_DATA, "there is no datatype '%.40s'", type->string);
+	DFG_TRY(read_shape(input, &shape));
+	DFG_TRY(check_type(job, name, dtype, &shape));
+	DFG_TRY(dfg_json_need(input, "data", DFG_JSON_ARRAY, &data));
+	DFG_TRY(check_count(data, &shape, job->request->size));
+	DFG_TRY(dfg_json_to_tensor(data, dtype, &shape, &tensor));
+	return dfg_job_feed(job, name, &tensor);
+}
+
+static struct dfg_err *read_inputs(struct dfg_serving_job *job, const struct dfg_json *root)
+{
+	const struct dfg_json *inputs, *name;
+	DFG_TRY(dfg_json_need(root, "inputs", DFG_JSON_ARRAY, &inputs));
+	for (const struct dfg_json *input = inputs->first; input; input = input->next) {
+		DFG_TRY(dfg_err_note(dfg_json_need(input, "name", DFG_JSON_STRING, &name), "an input"));
+		DFG_TRY(dfg_err_note(read_input(job, input, name->string), "input '%.200s'", name->string));
+	}
+	return NULL;
+}
+
+static struct dfg_err *read_request(struct dfg_serving_job *job, const struct dfg_json *root)
+{
+	const struct dfg_json *outputs = dfg_json_get(root, "outputs"), *id = dfg_json_get(root, "id"), *name;
+	if (id && id->kind != DFG_JSON_STRING)
+		return DFG_ERR(DFG_DATA, "\"id\" must be a string");
+	job->id = id ? id->string : NULL;
+	if (outputs && outputs->kind != DFG_JSON_ARRAY)
+		return DFG_ERR(DFG_DATA, "\"outputs\" must be a list");
+	for (const struct dfg_json *output = outputs ? outputs->first : NULL; output; output = output->next) {
+		DFG_TRY(dfg_err_note(dfg_json_need(output, "name", DFG_JSON_STRING, &name), "an output"));
+		DFG_TRY(dfg_job_fetch(job, name->string));
+	}
+	return read_inputs(job, root);
+}
+
+static void infer(struct dfg_served *served, struct dfg_web_request *request)
+{
+	struct dfg_serving_job *job = dfg_job_new(served, request, protocol);
+	struct dfg_json *root;
+	if (!job) {
+		dfg_serving_error(served, request, protocol, 503, "no memory for the request");
+		return;
+	}
+	job->answer = answer;
+	struct dfg_err *err = dfg_json_read(request->body, request->size, &job->arena, &root);
+	if (!err && root->kind != DFG_JSON_OBJECT)
+		err = DFG_ERR(DFG_DATA, "the body must be a JSON object, not %s", dfg_json_kind_name(root->kind));
+	if (err) {
+		dfg_job_refuse(job, err->code == DFG_DATA ? 400 : 0, err);
+		return;
+	}
+	err = read_request(job, root);
+	if (err)
+		dfg_job_refuse(job, 0, err);
+	else
+		dfg_job_submit(job);
+}
+
+static void answer_stats(struct dfg_served *served, struct dfg_web_request *request)
+{
+	struct dfg_json_out json = {0};
+	pthread_mutex_lock(&served->lock);
+	uint64_t steps = served->steps, waiting = served->waiting;
+	pthread_mutex_unlock(&served->lock);
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "name"), dfg_json_string(&json, served->name);
+	dfg_json_key(&json, "steps"), dfg_json_uint(&json, steps);
+	dfg_json_key(&json, "waiting"), dfg_json_uint(&json, waiting);
+	dfg_json_close(&json, '}');
+	dfg_serving_reply_json(served, request, protocol, &json);
+}
+
+void dfg_kserve_model(struct dfg_served *served, struct dfg_web_request *request, const char *rest)
+{
+	bool is_infer = !strcmp(rest, "/infer"), is_post = !strcmp(request->method, "POST");
+	if (is_infer != is_post)
+		dfg_serving_error(served, request, protocol, 405, "the method of %.200s must be %s", request->path,
+			is_infer ? "POST" : "GET");
+	else if (is_infer)
+		infer(served, request);
+	else if (!*rest)
+		answer_metadata(served, request);
+	else if (!strcmp(rest, "/ready"))
+		answer_true(served, request, "ready");
+	else if (!strcmp(rest, "/stats"))
+		answer_stats(served, request);
+	else
+		dfg_serving_error(served, request, protocol, 404, "model '%.100s' has no path '%.100s'", served->name, rest);
+}

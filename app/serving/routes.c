@@ -1,0 +1,271 @@
+#include "app/serving/serving_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+const char *dfg_url_decode(struct dfg_arena *arena, const char *text, size_t length, bool is_query)
+{
+	char *out = dfg_arena_zeros(arena, length + 1, 1);
+	for (size_t i = 0, n = 0; out && i < length; i++, n++) {
+		bool escaped = text[i] == '%';
+		if (escaped && (i + 2 >= length || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0))
+			return NULL;
+		out[n] = (char)(escaped                      ? digit(text[i + 1]) * 16 + digit(text[i + 2])
+						: is_query && text[i] == '+' ? ' '
+													 : text[i]);
+		if (!out[n])
+			return NULL;
+		i += escaped ? 2 : 0;
+	}
+	return out;
+}
+
+const char *dfg_url_parameter(struct dfg_arena *arena, const char *query, const char *name)
+{
+	size_t length = strlen(name);
+	while (*query) {
+		size_t n = strcspn(query, "&");
+		if (n > length && !memcmp(query, name, length) && query[length] == '=')
+			return dfg_url_decode(arena, query + length + 1, n - length - 1, true);
+		query += n + (query[n] == '&');
+	}
+	return NULL;
+}
+
+void dfg_serving_refuse(void *arg, int status, const char *why, struct dfg_text *out_body)
+{
+	struct dfg_serving *serving = arg;
+	struct dfg_json_out json = {0};
+	dfg_served_count(&serving->other, "none", status);
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "error"), dfg_json_string(&json, why);
+	dfg_json_close(&json, '}');
+	dfg_text_put(&json.text, "\n", 1);
+	*out_body = json.text;
+}
+
+static const char *field_of(int status)
+{
+	static const struct {
+		int status;
+		const char *field;
+	} fields[] = {{401, "www-authenticate: Bearer"}, {405, "allow: GET, HEAD, POST"}, {429, "retry-after: 1"},
+		{503, "retry-after: 1"}};
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (fields[i].status == status)
+			return fields[i].field;
+	return NULL;
+}
+
+void dfg_serving_reply(
+	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, struct dfg_web_answer *answer)
+{
+	if (answer->body.short_of_memory) {
+		dfg_text_release(&answer->body);
+		answer->status = 503;
+	}
+	answer->field = field_of(answer->status);
+	answer->with_head = !strcmp(request->method, "HEAD");
+	dfg_served_count(served, protocol, answer->status);
+	pthread_mutex_lock(&served->lock);
+	dfg_histogram_add(&served->seconds, (double)(dfg_now() - request->begin_ns) / 1e9, dfg_seconds_bounds);
+	pthread_mutex_unlock(&served->lock);
+	dfg_web_answer(request, answer);
+}
+
+void dfg_serving_reply_json(
+	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, struct dfg_json_out *json)
+{
+	struct dfg_web_answer answer = {.status = 200, .type = "application/json"};
+	dfg_text_put(&json->text, "\n", 1);
+	answer.body = json->text;
+	dfg_serving_reply(served, request, protocol, &answer);
+}
+
+void dfg_serving_error(
+	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, int status, const char *fmt, ...)
+{
+	struct dfg_web_answer answer = {.status = status, .type = "application/json"};
+	struct dfg_json_out json = {0};
+	char text[1200];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "error"), dfg_json_string(&json, text);
+	dfg_json_close(&json, '}');
+	dfg_text_put(&json.text, "\n", 1);
+	answer.body = json.text;
+	dfg_serving_reply(served, request, protocol, &answer);
+}
+
+/* A page of a browser elsewhere may send requests to this machine under a name of its own, which is in Host. */
+static bool is_own_host(const char *host)
+{
+	static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};
+	for (size_t i = 0; host && i < sizeof own / sizeof *own; i++) {
+		size_t length = strlen(own[i]);
+		if (!strncmp(host, own[i], length) && (!host[length] || host[length] == ':'))
+			return true;
+	}
+	return false;
+}
+
+/* Compares in constant time. */
+static bool has_token(const struct dfg_web_request *request, const char *token)
+{
+	const char *field = dfg_web_field(request, "authorization");
+	size_t length = strlen(token);
+	unsigned differs = 0;
+	if (!field || strncmp(field, "Bearer ", 7) != 0 || strlen(field + 7) != length)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		differs |= (unsigned)((uint8_t)field[7 + i] ^ (uint8_t)token[i]);
+	return !differs;
+}
+
+static bool is_health(const char *path)
+{
+	return !strncmp(path, "/v2/health/", 11);
+}
+
+/* False: refused. */
+static bool is_allowed(struct dfg_serving *serving, struct dfg_web_request *request)
+{
+	bool is_open = !serving->token || (serving->options.open_health && is_health(request->path));
+	if (!is_open && !has_token(request, serving->token))
+		dfg_serving_error(&serving->other, request, "none", 401, "the Authorization field must be \"Bearer TOKEN\"");
+	else if (!serving->token && serving->is_loopback && !is_own_host(dfg_web_field(request, "host")))
+		dfg_serving_error(&serving->other, request, "none", 421, "Host must be localhost: this server has no token");
+	else
+		return true;
+	return false;
+}
+
+/* The model of that name; NULL: there is none. */
+static struct dfg_served *find_served(struct dfg_serving *serving, const char *name, size_t length)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_served *found = NULL;
+	const char *decoded = dfg_url_decode(&arena, name, length, false);
+	for (size_t i = 0; decoded && i < serving->n_served; i++)
+		if (!strcmp(serving->served[i].name, decoded))
+			found = &serving->served[i];
+	dfg_arena_release(&arena);
+	return found;
+}
+
+/* "a, b" */
+static void list_models(const struct dfg_serving *serving, char text[256])
+{
+	size_t at = 0;
+	text[0] = 0;
+	for (size_t i = 0; i < serving->n_served && at < 200; i++)
+		at += (size_t)snprintf(text + at, 256 - at, "%s%.50s", i ? ", " : "", serving->served[i].name);
+}
+
+static void refuse_model(
+	struct dfg_serving *serving, struct dfg_web_request *request, const char *protocol, const char *name, size_t length)
+{
+	char names[256];
+	list_models(serving, names);
+	dfg_serving_error(&serving->other, request, protocol, 404, "there is no model '%.*s'; the models are: %s",
+		(int)(length < 200 ? length : 200), name, names);
+}
+
+/* "/versions/7" of the path, which must be the live version. Returns the rest of the path, or NULL: refused. */
+static const char *pass_version(
+	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, const char *rest)
+{
+	static const char versions[] = "/versions/";
+	char *end;
+	if (strncmp(rest, versions, sizeof versions - 1) != 0)
+		return rest;
+	struct dfg_live_model *live = dfg_served_live(served);
+	unsigned long long live_version = live->version, version = strtoull(rest + sizeof versions - 1, &end, 10);
+	dfg_live_model_unref(live);
+	if (end > rest + sizeof versions - 1 && version == live_version && (!*end || *end == '/' || *end == ':'))
+		return end;
+	dfg_serving_error(
+		served, request, protocol, 404, "model '%.100s' has version %llu only", served->name, live_version);
+	return NULL;
+}
+
+typedef void handle_model(struct dfg_served *served, struct dfg_web_request *request, const char *rest);
+
+/* Paths that begin with a prefix and the name of a model. */
+static void handle_named(struct dfg_serving *serving, struct dfg_web_request *request, const char *protocol,
+	const char *name, handle_model *handle)
+{
+	size_t length = strcspn(name, "/:");
+	struct dfg_served *served = find_served(serving, name, length);
+	if (!served) {
+		refuse_model(serving, request, protocol, name, length);
+		return;
+	}
+	const char *rest = pass_version(served, request, protocol, name + length);
+	if (rest)
+		handle(served, request, rest);
+}
+
+/* "/run" and "/run/NAME" */
+static void handle_run(struct dfg_serving *serving, struct dfg_web_request *request, const char *rest)
+{
+	char names[256];
+	size_t length = *rest ? strlen(rest + 1) : 0;
+	struct dfg_served *served = length ? find_served(serving, rest + 1, length) : NULL;
+	list_models(serving, names);
+	if (!length && serving->n_served == 1)
+		served = &serving->served[0];
+	if (served)
+		dfg_arrays_run(served, request);
+	else if (length)
+		refuse_model(serving, request, "run", rest + 1, length);
+	else
+		dfg_serving_error(&serving->other, request, "run", 404, "give a model: /run/NAME; the models are: %s", names);
+}
+
+static bool begins(const char *path, const char *prefix, const char **out_rest)
+{
+	size_t length = strlen(prefix);
+	*out_rest = path + length;
+	return !strncmp(path, prefix, length);
+}
+
+static void route(struct dfg_serving *serving, struct dfg_web_request *request)
+{
+	const char *rest;
+	if (begins(request->path, "/v2/models/", &rest))
+		handle_named(serving, request, "kserve-rest", rest, dfg_kserve_model);
+	else if (begins(request->path, "/v1/models/", &rest))
+		handle_named(serving, request, "tensorflow-rest", rest, dfg_tensorflow_model);
+	else if (begins(request->path, "/v2", &rest) && (!*rest || *rest == '/'))
+		dfg_kserve_server(serving, request);
+	else if (begins(request->path, "/run", &rest) && (!*rest || *rest == '/'))
+		handle_run(serving, request, rest);
+	else if (!strcmp(request->path, "/metrics"))
+		dfg_serving_metrics(serving, request);
+	else
+		dfg_serving_error(&serving->other, request, "none", 404,
+			"there is no path %.200s; there are /v2, /v1/models/NAME, /run and /metrics", request->path);
+}
+
+void dfg_serving_handle(void *arg, struct dfg_web_request *request)
+{
+	struct dfg_serving *serving = arg;
+	bool is_known =
+		!strcmp(request->method, "GET") || !strcmp(request->method, "HEAD") || !strcmp(request->method, "POST");
+	if (!is_known)
+		dfg_serving_error(
+			&serving->other, request, "none", 405, "the method must be GET or POST, not %.20s", request->method);
+	else if (is_allowed(serving, request))
+		route(serving, request);
+}

@@ -1,0 +1,206 @@
+#include "app/serving/serving.h"
+
+#include "app/serving/serving_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The name of the file, without folder and suffix. */
+static const char *name_of_path(struct dfg_arena *arena, const char *path)
+{
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	size_t first = length;
+	while (first && path[first - 1] != '/')
+		first--;
+	const char *dot = memchr(path + first, '.', length - first);
+	return dfg_arena_copy(arena, path + first, dot > path + first ? (size_t)(dot - path) - first : length - first);
+}
+
+/* Splits "[NAME=]GRAPH[:SRC]". A path that exists as a whole has no source. */
+static struct dfg_err *split_model(struct dfg_serving *serving, const char *word, struct dfg_served *served)
+{
+	struct dfg_arena *arena = &serving->arena;
+	const char *equals = access(word, F_OK) ? strchr(word, '=') : NULL;
+	const char *path = equals ? equals + 1 : word, *colon = access(path, F_OK) ? strrchr(path, ':') : NULL;
+	served->path = colon ? dfg_arena_copy(arena, path, (size_t)(colon - path)) : path;
+	served->source = colon ? colon + 1 : NULL;
+	if (!served->path)
+		return dfg_no_memory("the models");
+	served->name = equals ? dfg_arena_copy(arena, word, (size_t)(equals - word)) : name_of_path(arena, served->path);
+	if (!served->name)
+		return dfg_no_memory("the models");
+	return *served->name ? NULL : DFG_ERR(DFG_USAGE, "'%s' gives the model no name", word);
+}
+
+static void init_served(struct dfg_serving *serving, struct dfg_served *served)
+{
+	served->serving = serving;
+	served->last = &served->first;
+	pthread_mutex_init(&served->lock, NULL);
+}
+
+static struct dfg_err *open_models(struct dfg_serving *serving)
+{
+	size_t count = 0;
+	while (serving->options.model[count])
+		count++;
+	serving->served = dfg_arena_zeros(&serving->arena, count, sizeof *serving->served);
+	if (!serving->served)
+		return dfg_no_memory("the models");
+	for (; serving->n_served < count; serving->n_served++) {
+		struct dfg_served *served = &serving->served[serving->n_served];
+		init_served(serving, served);
+		struct dfg_err *err = split_model(serving, serving->options.model[serving->n_served], served);
+		for (size_t i = 0; !err && i < serving->n_served; i++)
+			if (!strcmp(serving->served[i].name, served->name))
+				err = DFG_ERR(DFG_USAGE, "two models have the name '%s': give NAME=%s", served->name, served->path);
+		if (!err)
+			err = dfg_live_model_open(served, &served->live);
+		if (err) {
+			pthread_mutex_destroy(&served->lock);
+			return err;
+		}
+	}
+	return NULL;
+}
+
+static struct dfg_err *read_token(struct dfg_serving *serving)
+{
+	const char *path = serving->options.token_file;
+	struct dfg_blob blob;
+	struct stat stat_;
+	if (!path)
+		return NULL;
+	if (!stat(path, &stat_) && (stat_.st_mode & (S_IRWXG | S_IRWXO)))
+		return DFG_ERR(DFG_REFUSED, "%s: others than the owner can read it: chmod 600", path);
+	DFG_TRY(dfg_blob_open(path, 4096, &blob));
+	const uint8_t *end = blob.size ? memchr(blob.bytes, '\n', blob.size) : NULL;
+	serving->token = dfg_arena_copy(&serving->arena, blob.bytes, end ? (size_t)(end - blob.bytes) : blob.size);
+	dfg_blob_close(&blob);
+	if (!serving->token)
+		return dfg_no_memory("the token");
+	return *serving->token ? NULL : DFG_ERR(DFG_REFUSED, "%s: the first line is empty", path);
+}
+
+static struct dfg_err *check_options(struct dfg_serving *serving)
+{
+	const struct dfg_serving_options *options = &serving->options;
+	serving->is_loopback = !strncmp(options->host, "127.", 4) || !strcmp(options->host, "::1");
+	if (!serving->is_loopback && !options->insecure)
+		return DFG_ERR(DFG_USAGE, "--host %s is not a loopback address: --insecure serves without TLS", options->host);
+	if (options->port < 0 || options->port > 65535)
+		return DFG_ERR(DFG_USAGE, "--port must be from 0 to 65535, not %lld", (long long)options->port);
+	if (options->queue < 1)
+		return DFG_ERR(DFG_USAGE, "--queue must be at least 1, not %lld", (long long)options->queue);
+	if (options->most_connections < 1 || options->most_connections > 1000000)
+		return DFG_ERR(
+			DFG_USAGE, "--max-connections must be from 1 to 1000000, not %lld", (long long)options->most_connections);
+	if (!(options->timeout > 0) || options->timeout > 1e6)
+		return DFG_ERR(DFG_USAGE, "--timeout must be above 0 and at most 1000000 seconds, not %g", options->timeout);
+	return read_token(serving);
+}
+
+struct dfg_err *dfg_serving_open(const struct dfg_serving_options *options, struct dfg_serving **out_serving)
+{
+	struct dfg_serving *serving = dfg_zeros(1, sizeof *serving);
+	if (!serving)
+		return dfg_no_memory("the server");
+	serving->options = *options;
+	serving->begin_ns = dfg_now();
+	pthread_mutex_init(&serving->lock, NULL);
+	pthread_cond_init(&serving->work, NULL);
+	init_served(serving, &serving->other);
+	serving->other.name = "";
+	struct dfg_err *err = check_options(serving);
+	if (!err)
+		err = open_models(serving);
+	if (err)
+		dfg_serving_free(serving);
+	else
+		*out_serving = serving;
+	return err;
+}
+
+struct dfg_err *dfg_serving_listen(struct dfg_serving *serving)
+{
+	const struct dfg_serving_options *options = &serving->options;
+	char address[100];
+	snprintf(address, sizeof address, strchr(options->host, ':') ? "[%.80s]:%d" : "%.80s:%d", options->host,
+		(int)options->port);
+	struct dfg_web_options web = {.address = address,
+		.most_body = options->most_body,
+		.most_head = options->most_head,
+		.most_bodies = 4 * (size_t)options->most_body,
+		.most_connections = (uint32_t)options->most_connections,
+		.timeout_ms = (uint32_t)(options->timeout * 1000),
+		.handle = dfg_serving_handle,
+		.refuse = dfg_serving_refuse,
+		.arg = serving};
+	DFG_TRY(dfg_serving_start(serving));
+	return dfg_web_new(&web, &serving->web);
+}
+
+const char *dfg_serving_address(const struct dfg_serving *serving)
+{
+	return dfg_web_address(serving->web);
+}
+
+const char *dfg_serving_model(const struct dfg_serving *serving, size_t i)
+{
+	return i < serving->n_served ? serving->served[i].name : NULL;
+}
+
+void dfg_serving_reload(struct dfg_serving *serving)
+{
+	for (size_t i = 0; i < serving->n_served; i++) {
+		struct dfg_served *served = &serving->served[i];
+		struct dfg_live_model *live;
+		struct dfg_err *err = dfg_live_model_open(served, &live);
+		if (err) {
+			dfg_report_note(serving->options.report, "model '%s' stays as it is: %s", served->name, err->text);
+			dfg_err_free(err);
+			continue;
+		}
+		pthread_mutex_lock(&served->lock);
+		struct dfg_live_model *old = served->live;
+		served->live = live;
+		pthread_mutex_unlock(&served->lock);
+		dfg_report_note(
+			serving->options.report, "model '%s' has version %llu", served->name, (unsigned long long)live->version);
+		dfg_live_model_unref(old);
+	}
+}
+
+void dfg_serving_drain(struct dfg_serving *serving, double seconds)
+{
+	uint64_t end = dfg_now() + (uint64_t)(seconds * 1e9);
+	const struct timespec pause = {0, 5000000};
+	serving->draining = true;
+	dfg_web_drain(serving->web);
+	while (!dfg_web_is_drained(serving->web) && dfg_now() < end)
+		nanosleep(&pause, NULL);
+}
+
+void dfg_serving_free(struct dfg_serving *serving)
+{
+	if (!serving)
+		return;
+	dfg_serving_stop(serving);
+	dfg_web_free(serving->web);
+	for (size_t i = 0; i < serving->n_served; i++) {
+		dfg_live_model_unref(serving->served[i].live);
+		pthread_mutex_destroy(&serving->served[i].lock);
+	}
+	pthread_mutex_destroy(&serving->other.lock);
+	pthread_mutex_destroy(&serving->lock);
+	pthread_cond_destroy(&serving->work);
+	dfg_arena_release(&serving->arena);
+	dfg_free(serving);
+}

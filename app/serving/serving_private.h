@@ -1,0 +1,158 @@
+#pragma once
+
+/* Shared by the files of app/serving. */
+#include "app/run.h"
+#include "app/serving/serving.h"
+#include "formats/json.h"
+#include "lib/base/pool.h"
+#include "remote/web/web.h"
+
+#include <pthread.h>
+
+/* An input or output of a model. */
+struct dfg_serving_port {
+	const char *name; /* as clients spell it */
+	struct dfg_edge edge;
+	enum dfg_dtype dtype;
+	struct dfg_shape shape; /* may be partly unknown */
+	bool *needs;            /* of an output: which inputs it depends on */
+};
+
+/* A model with one set of weights. Requests hold references to it, so that newer weights can replace it meanwhile. */
+struct dfg_live_model {
+	atomic_uint refs;
+	struct dfg_arena arena; /* of the options */
+	struct dfg_run_options options;
+	struct dfg_run run;
+	struct dfg_serving_port *in, *out;
+	uint32_t n_in, n_out;
+	struct dfg_feeds feeds; /* the edges of the inputs, without values */
+	uint64_t version;       /* the step of its checkpoint; 1 without one */
+};
+
+/* Requests of one kind, as /metrics counts them. */
+enum { DFG_SERVING_BUCKETS = 14, DFG_SERVING_CODES = 24 };
+struct dfg_serving_histogram {
+	uint64_t bucket[DFG_SERVING_BUCKETS + 1];
+	double sum;
+};
+
+/* One name that is served. */
+struct dfg_served {
+	const char *name, *path, *source; /* source: of its variables; NULL: none */
+	struct dfg_serving *serving;
+	pthread_mutex_t lock; /* guards the rest */
+	struct dfg_live_model *live;
+	struct dfg_serving_job *first, **last; /* that wait, in the order of their arrival */
+	uint32_t waiting;
+	bool is_running; /* a step runs; of a model that writes state, one at a time */
+	uint64_t steps;
+	struct dfg_serving_histogram seconds, queued, rows;
+	/* By protocol (a static string) and status. */
+	struct dfg_serving_count {
+		const char *protocol;
+		int status;
+		uint64_t count;
+	} count[DFG_SERVING_CODES * 4];
+};
+
+struct dfg_serving {
+	struct dfg_serving_options options;
+	struct dfg_arena arena;
+	struct dfg_served *served;
+	size_t n_served;
+	struct dfg_served other; /* counts the requests that name no model */
+	char *token;             /* NULL: none */
+	bool is_loopback;
+	struct dfg_web *web;
+	pthread_t *thread;
+	int n_threads;
+	pthread_mutex_t lock; /* with `work`: guards `jobs` and `stop` */
+	pthread_cond_t work;
+	uint64_t jobs; /* that wait, of all models */
+	bool stop;
+	atomic_bool draining;
+	atomic_int running;
+	uint64_t begin_ns;
+};
+
+/*
+ * A request for a step. Its memory is in its arena, but for tensors, which it owns. `answer` writes the body of the
+ * answer from the values of the outputs, in the form of the request's protocol.
+ */
+struct dfg_serving_job {
+	struct dfg_arena arena;
+	struct dfg_serving_job *next;
+	struct dfg_web_request *request;
+	struct dfg_served *served;
+	struct dfg_live_model *live;
+	const char *protocol;
+	struct dfg_tensor *feed;  /* by input of the model; no dtype: not given yet */
+	uint32_t *output;         /* numbers of the requested outputs */
+	struct dfg_tensor *value; /* by requested output */
+	uint32_t n_output;
+	const char *id; /* of KServe's protocol; NULL: none */
+	bool by_row;    /* of TensorFlow's: the request had instances */
+	const struct dfg_array_codec *codec;
+	struct dfg_err *(*answer)(struct dfg_serving_job *job, struct dfg_web_answer *out_answer);
+	uint64_t begin_ns, deadline_ns; /* deadline 0: none */
+};
+
+/* live_model.c */
+DFG_MUST_CHECK struct dfg_err *dfg_live_model_open(const struct dfg_served *served, struct dfg_live_model **out_live);
+void dfg_live_model_unref(struct dfg_live_model *live);            /* NULL is fine */
+struct dfg_live_model *dfg_served_live(struct dfg_served *served); /* a new reference */
+
+/* job.c. Errors of these become answers: dfg_job_refuse(). */
+struct dfg_serving_job *dfg_job_new(
+	struct dfg_served *served, struct dfg_web_request *request, const char *protocol); /* NULL: no memory */
+/* Takes the tensor, also on failure. */
+DFG_MUST_CHECK struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, const char *name, struct dfg_tensor *tensor);
+DFG_MUST_CHECK struct dfg_err *dfg_job_fetch(struct dfg_serving_job *job, const char *name);
+/* Checks that all inputs are given, chooses all outputs if none is, and queues the job. */
+void dfg_job_submit(struct dfg_serving_job *job);
+/* Answers with the status that fits the error, which is taken, and frees the job. */
+void dfg_job_refuse(struct dfg_serving_job *job, int status, struct dfg_err *err);
+void dfg_job_free(struct dfg_serving_job *job);
+
+/* queue.c */
+DFG_MUST_CHECK struct dfg_err *dfg_serving_start(struct dfg_serving *serving);
+void dfg_serving_stop(struct dfg_serving *serving);
+bool dfg_serving_push(struct dfg_serving_job *job); /* false: the queue is full */
+
+/* routes.c */
+void dfg_serving_handle(void *arg, struct dfg_web_request *request);
+void dfg_serving_refuse(void *arg, int status, const char *why, struct dfg_text *out_body);
+
+/* Answers with {"error": TEXT}. */
+void dfg_serving_error(struct dfg_served *served, struct dfg_web_request *request, const char *protocol, int status,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Counts and answers; the JSON is taken. */
+void dfg_serving_reply(
+	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, struct dfg_web_answer *answer);
+void dfg_serving_reply_json(
+	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, struct dfg_json_out *json);
+
+/* Handlers of a protocol; `rest` is the path after the model's name and version. */
+void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *request);
+void dfg_kserve_model(struct dfg_served *served, struct dfg_web_request *request, const char *rest);
+void dfg_tensorflow_model(struct dfg_served *served, struct dfg_web_request *request, const char *rest);
+void dfg_arrays_run(struct dfg_served *served, struct dfg_web_request *request);
+void dfg_serving_metrics(struct dfg_serving *serving, struct dfg_web_request *request);
+
+/* metrics.c */
+void dfg_served_count(struct dfg_served *served, const char *protocol, int status);
+void dfg_histogram_add(struct dfg_serving_histogram *histogram, double value, const double *bounds);
+extern const double dfg_seconds_bounds[DFG_SERVING_BUCKETS], dfg_rows_bounds[DFG_SERVING_BUCKETS];
+
+/* tensor_json.c */
+/* Reads elements, flat in C order or nested by `shape`, which is known. DFG_DATA says which element is wrong. */
+DFG_MUST_CHECK struct dfg_err *dfg_json_to_tensor(
+	const struct dfg_json *data, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
+/* The shape of nested lists. DFG_DATA where they are ragged. */
+DFG_MUST_CHECK struct dfg_err *dfg_json_shape(const struct dfg_json *data, struct dfg_shape *out_shape);
+
+/* A query's or path's text with %XX and, in a query, '+' decoded, in the arena. NULL: malformed, or no memory. */
+const char *dfg_url_decode(struct dfg_arena *arena, const char *text, size_t length, bool is_query);
+/* The value of the query's parameter; NULL: none. */
+const char *dfg_url_parameter(struct dfg_arena *arena, const char *query, const char *name);

@@ -1,0 +1,147 @@
+#include "app/serving/serving_private.h"
+
+#include "lib/base/base64.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Where the next element goes. */
+struct reading {
+	struct dfg_tensor *tensor;
+	int64_t count, at;
+};
+
+static struct dfg_err *bad(const struct reading *reading, const struct dfg_json *element)
+{
+	return DFG_ERR(DFG_DATA, "element %lld is %s, must be a value of %s", (long long)reading->at,
+		dfg_json_kind_name(element->kind), dfg_dtype_name(reading->tensor->dtype));
+}
+
+/* The bytes of {"b64": "..."}, as TensorFlow Serving has it. */
+static struct dfg_err *put_base64(struct reading *reading, const struct dfg_json *text)
+{
+	struct dfg_string *to = dfg_tensor_at(reading->tensor, reading->at);
+	size_t size;
+	uint8_t *bytes = dfg_zeros(dfg_base64_most(text->count) + 1, 1);
+	if (!bytes)
+		return dfg_no_memory("a string");
+	struct dfg_err *err = dfg_base64_decode(text->string, text->count, bytes, &size)
+							  ? dfg_buffer_string(reading->tensor->buffer, bytes, size, to)
+							  : DFG_ERR(DFG_DATA, "element %lld: \"b64\" is not base64", (long long)reading->at);
+	dfg_free(bytes);
+	return err;
+}
+
+static struct dfg_err *put_string(struct reading *reading, const struct dfg_json *element)
+{
+	struct dfg_string *to = dfg_tensor_at(reading->tensor, reading->at);
+	if (element->kind == DFG_JSON_STRING)
+		return dfg_buffer_string(reading->tensor->buffer, element->string, element->count, to);
+	const struct dfg_json *text = dfg_json_get(element, "b64");
+	if (!text || text->kind != DFG_JSON_STRING || element->count != 1)
+		return bad(reading, element);
+	return put_base64(reading, text);
+}
+
+/* "NaN", "Infinity" and "-Infinity", as answers spell them. */
+static bool special(const struct dfg_json *element, double *out_value)
+{
+	static const struct {
+		const char *name;
+		double value;
+	} names[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (element->kind == DFG_JSON_STRING && !strcmp(element->string, names[i].name)) {
+			*out_value = names[i].value;
+			return true;
+		}
+	return false;
+}
+
+static struct dfg_err *put_integer(struct reading *reading, const struct dfg_json *element)
+{
+	struct dfg_tensor *tensor = reading->tensor;
+	int64_t value = element->integer;
+	if (element->kind != DFG_JSON_NUMBER || !element->whole)
+		return bad(reading, element);
+	dfg_convert(tensor->dtype, dfg_tensor_at(tensor, reading->at), DFG_I64, &value, 1);
+	bool is_negative = value < 0 && dfg_dtype_is(tensor->dtype, "unsigned");
+	if (is_negative || dfg_tensor_int(tensor, reading->at) != value)
+		return DFG_ERR(DFG_DATA, "element %lld is %lld, which %s cannot hold", (long long)reading->at, (long long)value,
+			dfg_dtype_name(tensor->dtype));
+	return NULL;
+}
+
+static struct dfg_err *put(struct reading *reading, const struct dfg_json *element)
+{
+	struct dfg_tensor *tensor = reading->tensor;
+	double value = element->number;
+	if (reading->at == reading->count)
+		return DFG_ERR(DFG_DATA, "there are more than %lld elements, the product of the shape %s",
+			(long long)reading->count, dfg_shape_words(&tensor->shape).s);
+	if (tensor->dtype == DFG_STRING)
+		return put_string(reading, element);
+	if (tensor->dtype == DFG_BOOL && element->kind == DFG_JSON_BOOL) {
+		*(bool *)dfg_tensor_at(tensor, reading->at) = element->truth;
+		return NULL;
+	}
+	if (dfg_dtype_is(tensor->dtype, "int"))
+		return put_integer(reading, element);
+	if (tensor->dtype == DFG_BOOL || (element->kind != DFG_JSON_NUMBER && !special(element, &value)))
+		return bad(reading, element);
+	dfg_put_real(tensor->dtype, dfg_tensor_at(tensor, reading->at), value);
+	return NULL;
+}
+
+/* Lists may be nested as the shape is, or not at all; the depth is bounded by DFG_JSON_DEPTH. */
+static struct dfg_err *put_list(struct reading *reading, const struct dfg_json *data)
+{
+	if (data->kind != DFG_JSON_ARRAY) {
+		DFG_TRY(put(reading, data));
+		reading->at++;
+		return NULL;
+	}
+	for (const struct dfg_json *element = data->first; element; element = element->next)
+		DFG_TRY(put_list(reading, element));
+	return NULL;
+}
+
+struct dfg_err *dfg_json_to_tensor(
+	const struct dfg_json *data, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
+{
+	bool is_real = dfg_dtype_is(dtype, "number") || dtype == DFG_F16 || dtype == DFG_BF16;
+	if (dtype != DFG_STRING && dtype != DFG_BOOL && !is_real)
+		return DFG_ERR(DFG_DATA, "%s has no form in JSON", dfg_dtype_name(dtype));
+	DFG_TRY(dfg_tensor_new(dtype, shape, out_tensor));
+	struct reading reading = {out_tensor, dfg_shape_count(shape), 0};
+	struct dfg_err *err = put_list(&reading, data);
+	if (!err && reading.at < reading.count)
+		err = DFG_ERR(DFG_DATA, "there are %lld elements, but the shape %s has %lld", (long long)reading.at,
+			dfg_shape_words(shape).s, (long long)reading.count);
+	if (err)
+		dfg_tensor_release(out_tensor);
+	return err;
+}
+
+/* Compares the extents of a list and of all in it with the shape from this axis on. */
+static struct dfg_err *check_extents(const struct dfg_json *data, const struct dfg_shape *shape, int axis)
+{
+	bool is_list = data->kind == DFG_JSON_ARRAY;
+	if (is_list != (axis < shape->rank) || (is_list && (int64_t)data->count != shape->dim[axis]))
+		return DFG_ERR(
+			DFG_DATA, "the lists are not nested alike: the first ones have the shape %s", dfg_shape_words(shape).s);
+	for (const struct dfg_json *element = is_list ? data->first : NULL; element; element = element->next)
+		DFG_TRY(check_extents(element, shape, axis + 1));
+	return NULL;
+}
+
+struct dfg_err *dfg_json_shape(const struct dfg_json *data, struct dfg_shape *out_shape)
+{
+	*out_shape = (struct dfg_shape){0};
+	for (const struct dfg_json *list = data; list && list->kind == DFG_JSON_ARRAY; list = list->first) {
+		if (out_shape->rank == DFG_RANK_MAX)
+			return DFG_ERR(DFG_DATA, "lists are nested deeper than %d, the highest rank of a tensor", DFG_RANK_MAX);
+		out_shape->dim[out_shape->rank++] = (int64_t)list->count;
+	}
+	return check_extents(data, out_shape, 0);
+}

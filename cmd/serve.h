@@ -1,0 +1,7 @@
+#pragma once
+
+#include "cmd/cmd.h"
+
+/* `dfg serve --worker`: serve_worker.c. Runs until the launcher or stdin ends. */
+extern const struct dfg_opt dfg_serve_worker_options[];
+DFG_MUST_CHECK struct dfg_err *dfg_serve_worker(void);

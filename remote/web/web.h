@@ -1,0 +1,74 @@
+#pragma once
+
+#include "lib/base/text.h"
+#include "remote/web/http1.h"
+
+#include <stdatomic.h>
+
+/*
+ * An HTTP server for any client: HTTP/1.1, and HTTP/2 by prior knowledge, on one port. One thread moves bytes; requests
+ * are handed over whole, and answered whenever the answer is there, from any thread.
+ */
+struct dfg_web;
+struct dfg_web_request;
+
+struct dfg_web_options {
+	const char *address; /* "127.0.0.1:8080", "[::1]:0"; port 0 takes a free one */
+	size_t most_body;    /* bytes of a request's body; a larger one is answered 413 */
+	size_t most_head;    /* bytes of a request's head; a larger one is answered 431 */
+	size_t most_bodies;  /* bytes of all bodies that are held at once; beyond it, a request is answered 503 */
+	uint32_t most_connections;
+	uint32_t timeout_ms; /* from the first byte of a request to its last (408), and for a client that does not read */
+	/* Called on the server's thread, which it must not block, for each complete request. */
+	void (*handle)(void *arg, struct dfg_web_request *request);
+	/* The body of an error that the server itself answers, as JSON or what else the clients expect. */
+	void (*refuse)(void *arg, int status, const char *why, struct dfg_text *out_body);
+	void *arg;
+};
+
+/* A request. It belongs to the server; the handler may read it until it has answered. */
+struct dfg_web_request {
+	const char *method; /* "GET" */
+	const char *path;   /* as sent, without the query: "/v2/models/a%20b" */
+	const char *query;  /* after the '?'; "" if there is none */
+	const struct dfg_http_field *field;
+	unsigned fields;
+	const uint8_t *body;
+	size_t size;
+	const char *protocol;         /* "http1", "http2" */
+	uint64_t begin_ns;            /* of the monotonic clock: its first byte came */
+	atomic_uint_fast64_t gone_ns; /* time at which the client ended its side of the connection; 0: it has not */
+};
+
+/* The value of a header field, whose name is given in lower case; NULL: there is none. */
+const char *dfg_web_field(const struct dfg_web_request *request, const char *name);
+
+/* An answer. `body` is taken. */
+struct dfg_web_answer {
+	int status;
+	const char *type;  /* the Content-Type; static */
+	const char *field; /* one more header line, such as "retry-after: 1"; static, or NULL */
+	struct dfg_text body;
+	bool with_head; /* the answer to HEAD: the body is not sent, its length is */
+};
+
+/* Answers the request, which is freed. Called once for each request, on any thread. */
+void dfg_web_answer(struct dfg_web_request *request, struct dfg_web_answer *answer);
+
+/* Listens and starts the thread. DFG_UNAVAILABLE where the address cannot be bound. */
+DFG_MUST_CHECK struct dfg_err *dfg_web_new(const struct dfg_web_options *options, struct dfg_web **out_web);
+
+/* "127.0.0.1:8080", with the actual port. */
+const char *dfg_web_address(const struct dfg_web *web);
+
+/* Accepts no more connections, and ends those that are idle; others end with the answer to their request. */
+void dfg_web_drain(struct dfg_web *web);
+
+/* Whether all connections have ended after that. */
+bool dfg_web_is_drained(const struct dfg_web *web);
+
+/* Ends all connections. All requests must have been answered. NULL is fine. */
+void dfg_web_free(struct dfg_web *web);
+
+/* "Not Found" */
+const char *dfg_web_reason(int status);

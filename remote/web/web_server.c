@@ -1,0 +1,300 @@
+#define _GNU_SOURCE /* for accept4 */
+#include "remote/web/web_private.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { EVENTS = 64, ACCEPTS = 64 };
+
+/* The listener and the eventfd have small numbers as their epoll data; others have the address of a connection. */
+enum { LISTENER, WAKE };
+
+const char *dfg_web_address(const struct dfg_web *web)
+{
+	return web->address;
+}
+
+const char *dfg_web_field(const struct dfg_web_request *request, const char *name)
+{
+	for (unsigned i = 0; i < request->fields; i++)
+		if (!strcmp(request->field[i].name, name))
+			return request->field[i].value;
+	return NULL;
+}
+
+const char *dfg_web_reason(int status)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} reasons[] = {{200, "OK"}, {204, "No Content"}, {400, "Bad Request"}, {401, "Unauthorized"}, {404, "Not Found"},
+		{405, "Method Not Allowed"}, {406, "Not Acceptable"}, {408, "Request Timeout"}, {413, "Content Too Large"},
+		{415, "Unsupported Media Type"}, {417, "Expectation Failed"}, {421, "Misdirected Request"},
+		{422, "Unprocessable Content"}, {429, "Too Many Requests"}, {431, "Request Header Fields Too Large"},
+		{500, "Internal Server Error"}, {501, "Not Implemented"}, {503, "Service Unavailable"},
+		{504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"}};
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "Unknown";
+}
+
+static void listen_or_not(struct dfg_web *web, bool deaf)
+{
+	struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u64 = LISTENER};
+	if (web->is_deaf != deaf)
+		epoll_ctl(web->epoll, EPOLL_CTL_MOD, web->fd, &event);
+	web->is_deaf = deaf;
+}
+
+/* One more connection than allowed ends the one that has been idle for longest, or waits until there is one. */
+static bool make_way(struct dfg_web *web)
+{
+	struct dfg_web_connection *idle = NULL;
+	if (web->count < web->options.most_connections)
+		return true;
+	for (struct dfg_web_connection *connection = web->connections; connection; connection = connection->next)
+		if (dfg_web_connection_is_idle(connection) && (!idle || connection->sent_ns < idle->sent_ns))
+			idle = connection;
+	if (idle)
+		dfg_web_connection_drop(idle);
+	return idle != NULL;
+}
+
+static void accept_all(struct dfg_web *web)
+{
+	for (int i = 0; i < ACCEPTS; i++) {
+		if (!make_way(web)) {
+			listen_or_not(web, true);
+			return;
+		}
+		int fd = accept4(web->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			listen_or_not(web, errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+			return;
+		}
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+		dfg_web_connection_new(web, fd);
+	}
+}
+
+static struct dfg_web_exchange *take_answered(struct dfg_web *web)
+{
+	pthread_mutex_lock(&web->lock);
+	struct dfg_web_exchange *first = web->answered;
+	web->answered = NULL;
+	web->last_answered = &web->answered;
+	pthread_mutex_unlock(&web->lock);
+	return first;
+}
+
+static void send_answers(struct dfg_web *web)
+{
+	for (struct dfg_web_exchange *exchange = take_answered(web), *next; exchange; exchange = next) {
+		next = exchange->next;
+		if (exchange->connection)
+			dfg_web_connection_answer(exchange->connection, exchange);
+		dfg_web_exchange_free(exchange);
+	}
+}
+
+void dfg_web_answer(struct dfg_web_request *request, struct dfg_web_answer *answer)
+{
+	struct dfg_web_exchange *exchange = (struct dfg_web_exchange *)request;
+	struct dfg_web *web = exchange->web;
+	exchange->answer = *answer;
+	exchange->next = NULL;
+	pthread_mutex_lock(&web->lock);
+	bool was_empty = !web->answered;
+	*web->last_answered = exchange;
+	web->last_answered = &exchange->next;
+	pthread_mutex_unlock(&web->lock);
+	if (was_empty && !pthread_equal(pthread_self(), web->thread))
+		(void)!write(web->wake, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+static void sweep(struct dfg_web *web)
+{
+	web->any_dead = false;
+	for (struct dfg_web_connection *connection = web->connections, *next; connection; connection = next) {
+		next = connection->next;
+		if (connection->is_dead)
+			dfg_web_connection_free(connection);
+	}
+}
+
+static void tick(struct dfg_web *web)
+{
+	uint64_t now = dfg_now();
+	bool draining = atomic_load(&web->draining);
+	if (!draining && now < web->tick_ns + (uint64_t)DFG_WEB_TICK_MS * 1000000)
+		return;
+	web->tick_ns = now;
+	for (struct dfg_web_connection *connection = web->connections; connection; connection = connection->next) {
+		dfg_web_connection_tick(connection, now);
+		if (draining && dfg_web_connection_is_idle(connection))
+			dfg_web_connection_drop(connection);
+	}
+	listen_or_not(web, draining);
+}
+
+static void handle_event(struct dfg_web *web, const struct epoll_event *event)
+{
+	uint64_t count;
+	if (event->data.u64 == LISTENER)
+		accept_all(web);
+	else if (event->data.u64 == WAKE)
+		(void)!read(web->wake, &count, sizeof count);
+	else
+		dfg_web_connection_event((struct dfg_web_connection *)(uintptr_t)event->data.u64, event->events);
+}
+
+static void *live(void *arg)
+{
+	struct dfg_web *web = arg;
+	struct epoll_event event[EVENTS];
+	while (!atomic_load(&web->stop)) {
+		int n = epoll_wait(web->epoll, event, EVENTS, DFG_WEB_TICK_MS);
+		for (int i = 0; i < n; i++) {
+			handle_event(web, &event[i]);
+			send_answers(web);
+		}
+		send_answers(web);
+		tick(web);
+		if (web->any_dead)
+			sweep(web);
+		if (atomic_load(&web->draining) && !web->connections)
+			atomic_store(&web->drained, true);
+	}
+	return NULL;
+}
+
+/* Splits "HOST:PORT" or "[V6]:PORT". */
+static struct dfg_err *split_address(const char *address, char host[72], char port[8])
+{
+	const char *colon = strrchr(address, ':');
+	size_t bracket = address[0] == '[', length = colon ? (size_t)(colon - address) : 0;
+	if (!colon || length < 2 * bracket + 1 || length >= 72 || strlen(colon + 1) > 5 || !colon[1] ||
+		strspn(colon + 1, "0123456789") != strlen(colon + 1) || strtol(colon + 1, NULL, 10) > 65535)
+		return DFG_ERR(DFG_CONFIG, "'%s' is not ADDRESS:PORT", address);
+	memcpy(host, address + bracket, length - 2 * bracket);
+	host[length - 2 * bracket] = 0;
+	memcpy(port, colon + 1, strlen(colon + 1) + 1);
+	return NULL;
+}
+
+static struct dfg_err *write_address(struct dfg_web *web)
+{
+	struct sockaddr_storage here;
+	socklen_t length = sizeof here;
+	char host[72], port[8];
+	if (getsockname(web->fd, (struct sockaddr *)&here, &length) ||
+		getnameinfo(
+			(struct sockaddr *)&here, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
+		return DFG_ERR(DFG_IO, "cannot read the address of a socket: %s", strerror(errno));
+	snprintf(web->address, sizeof web->address, here.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+	return NULL;
+}
+
+static struct dfg_err *listen_at(struct dfg_web *web, const struct addrinfo *at)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = LISTENER};
+	web->fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (web->fd < 0)
+		return DFG_ERR(DFG_MEMORY, "cannot create a socket: %s", strerror(errno));
+	setsockopt(web->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	if (bind(web->fd, at->ai_addr, at->ai_addrlen) || listen(web->fd, SOMAXCONN))
+		return DFG_ERR(DFG_UNAVAILABLE, "cannot listen on %s: %s", web->options.address, strerror(errno));
+	if (epoll_ctl(web->epoll, EPOLL_CTL_ADD, web->fd, &event))
+		return DFG_ERR(DFG_MEMORY, "cannot watch a socket: %s", strerror(errno));
+	return write_address(web);
+}
+
+static struct dfg_err *open_listener(struct dfg_web *web)
+{
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = WAKE};
+	struct addrinfo *at;
+	char host[72], port[8];
+	DFG_TRY(split_address(web->options.address, host, port));
+	web->epoll = epoll_create1(EPOLL_CLOEXEC);
+	web->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (web->epoll < 0 || web->wake < 0 || epoll_ctl(web->epoll, EPOLL_CTL_ADD, web->wake, &event))
+		return DFG_ERR(DFG_MEMORY, "cannot create the server's descriptors: %s", strerror(errno));
+	if (getaddrinfo(host, port, &hints, &at))
+		return DFG_ERR(DFG_CONFIG, "'%s' is not a numeric address", host);
+	struct dfg_err *err = listen_at(web, at);
+	freeaddrinfo(at);
+	return err;
+}
+
+/* Signals are handled by the threads of the program. */
+static struct dfg_err *start(struct dfg_web *web)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	web->runs = !pthread_create(&web->thread, NULL, live, web);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return web->runs ? NULL : DFG_ERR(DFG_MEMORY, "cannot start the server's thread");
+}
+
+struct dfg_err *dfg_web_new(const struct dfg_web_options *options, struct dfg_web **out_web)
+{
+	struct dfg_web *web = dfg_zeros(1, sizeof *web);
+	if (!web)
+		return dfg_no_memory("the server");
+	web->options = *options;
+	web->fd = web->epoll = web->wake = -1;
+	web->last_answered = &web->answered;
+	pthread_mutex_init(&web->lock, NULL);
+	struct dfg_err *err = open_listener(web);
+	if (!err)
+		err = start(web);
+	if (err)
+		dfg_web_free(web);
+	else
+		*out_web = web;
+	return err;
+}
+
+void dfg_web_drain(struct dfg_web *web)
+{
+	atomic_store(&web->draining, true);
+	(void)!write(web->wake, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+bool dfg_web_is_drained(const struct dfg_web *web)
+{
+	return atomic_load(&web->drained);
+}
+
+void dfg_web_free(struct dfg_web *web)
+{
+	if (!web)
+		return;
+	atomic_store(&web->stop, true);
+	if (web->runs) {
+		(void)!write(web->wake, &(uint64_t){1}, sizeof(uint64_t));
+		pthread_join(web->thread, NULL);
+	}
+	send_answers(web);
+	while (web->connections)
+		dfg_web_connection_free(web->connections);
+	for (int i = 0, fd[] = {web->fd, web->wake, web->epoll}; i < 3; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+	pthread_mutex_destroy(&web->lock);
+	dfg_free(web);
+}

@@ -1,0 +1,254 @@
+# dfg serve: a model answers over HTTP as `dfg run` does.
+. "$ROOT/tests/cli/kit"
+
+start() { # ARGUMENTS...: a server, whose URL is $url
+	rm -f hello
+	"$DFG" serve --port 0 "$@" >hello 2>talk &
+	server=$!
+	within test -s hello
+	url=$(sed 's/.*"url":"\([^"]*\)".*/\1/' hello)
+}
+stop() { # by TERM, and its status is 0
+	kill "$server"
+	wait "$server"
+}
+ask() { # STATUS CURL-ARGUMENTS...: the answer is in the file answer
+	wanted=$1
+	shift
+	got=$(curl -sS -o answer -w '%{http_code}' "$@")
+	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat answer; exit 1; }
+}
+equals() { # TEXT: the whole answer
+	[ "$(cat answer)" = "$1" ] || { echo "the answer is not $1:"; cat answer; exit 1; }
+}
+
+cat >two.dfg <<'X'
+input x: f32[batch, 3]
+input k: i32[batch]
+output y = x * 2 + 1
+output z = f32(k) + sum(x, axis = 1)
+X
+"$DFG" build two.dfg -o two.pb
+start two.pb
+has hello '"models":["two"]'
+
+# KServe v2.
+ask 200 "$url/v2/health/live"
+ask 200 "$url/v2/health/ready"
+ask 200 "$url/v2/models/two"
+equals '{"name":"two","versions":["1"],"platform":"dfg_graphdef","inputs":[{"name":"x","datatype":"FP32","shape":[-1,3]},{"name":"k","datatype":"INT32","shape":[-1]}],"outputs":[{"name":"y","datatype":"FP32","shape":[-1,3]},{"name":"z","datatype":"FP32","shape":[-1]}]}'
+ask 200 "$url/v2/models/two/infer" -d '{"id":"7","inputs":[{"name":"x","datatype":"FP32","shape":[2,3],"data":[1,2,3,4,5,0.1]},{"name":"k","datatype":"INT32","shape":[2],"data":[10,20]}]}'
+equals '{"model_name":"two","model_version":"1","id":"7","outputs":[{"name":"y","datatype":"FP32","shape":[2,3],"data":[3,5,7,9,11,1.2]},{"name":"z","datatype":"FP32","shape":[2],"data":[16,29.1]}]}'
+# Without a list of outputs, those that the given inputs suffice for.
+ask 200 "$url/v2/models/two/versions/1/infer" -d '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[[1,2,3]]}]}'
+equals '{"model_name":"two","model_version":"1","outputs":[{"name":"y","datatype":"FP32","shape":[1,3],"data":[3,5,7]}]}'
+x='{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,2,3]}'
+ask 422 "$url/v2/models/two/infer" -d "{\"inputs\":[$x],\"outputs\":[{\"name\":\"z\"}]}"
+has answer "input 'k' is missing: it is i32[?]"
+
+# TensorFlow Serving's REST.
+ask 200 "$url/v1/models/two:predict" -d '{"instances":[{"x":[1,2,3],"k":4},{"x":[0,0,0],"k":5}]}'
+equals '{"predictions":[{"y":[3,5,7],"z":10},{"y":[1,1,1],"z":5}]}'
+ask 200 "$url/v1/models/two:predict" -d '{"inputs":{"x":[[1,2,3]]}}'
+equals '{"outputs":[[3,5,7]]}'
+ask 200 "$url/v1/models/two/metadata"
+has answer '"x":{"dtype":"DT_FLOAT","tensor_shape":{"dim":[{"size":"-1","name":""},{"size":"3","name":""}],"unknown_rank":false},"name":"x"}'
+ask 200 "$url/v1/models/two"
+has answer '"state":"AVAILABLE"'
+ask 501 "$url/v1/models/two:classify" -d '{}'
+
+# Files of arrays: the bytes that `dfg run` writes.
+"$DFG" run two.pb --feed 'x=normal:f32[5,3]:seed=3' --fetch x -o x.npy
+"$DFG" run two.pb --feed x=@x.npy --fetch y -o y.npy
+"$DFG" run two.pb --feed x=@x.npy --feed k=i32[5]:1,2,3,4,5 --fetch y,z -o both.npz
+"$DFG" run two.pb --feed x=@x.npy --feed k=i32[5]:1,2,3,4,5 --fetch x,k -o in.npz
+ask 200 --data-binary @x.npy "$url/run?feed=x"
+cmp answer y.npy
+ask 200 -H 'Transfer-Encoding: chunked' --data-binary @x.npy "$url/run/two?feed=x&fetch=y"
+cmp answer y.npy
+ask 200 --data-binary @in.npz "$url/run"
+status 0 "$DFG" diff answer both.npz
+ask 200 -H 'Accept: application/x-safetensors' --data-binary @x.npy "$url/run?feed=x"
+mv answer y.safetensors
+"$DFG" convert y.safetensors -o again.npz
+"$DFG" run two.pb --feed x=@x.npy --fetch y -o one.npz
+status 0 "$DFG" diff again.npz one.npz
+ask 406 -H 'Accept: text/html' --data-binary @x.npy "$url/run?feed=x"
+ask 415 --data-binary 'no array' "$url/run"
+ask 422 --data-binary @x.npy "$url/run"
+has answer "say which one the array is by feed=NAME"
+
+# Each wrong request has its status and a sentence.
+infer() { # STATUS BODY WORDS
+	ask "$1" "$url/v2/models/two/infer" -d "$2"
+	has answer "$3"
+}
+infer 400 '{"inputs":[' 'line 1'
+infer 400 '[]' 'the body must be a JSON object'
+infer 422 '{}' 'inputs'
+infer 422 '{"inputs":[{"name":"x"}]}' 'datatype'
+infer 422 '{"inputs":[{"name":"x","datatype":"FP99","shape":[1,3],"data":[1,2,3]}]}' "there is no datatype 'FP99'"
+infer 422 '{"inputs":[{"name":"x","datatype":"FP64","shape":[1,3],"data":[1,2,3]}]}' "its type is f64[1,3], must be f32[?,3]"
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}' "must be f32[?,3]"
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,-3],"data":[1,2,3]}]}' 'integers of at least 0'
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[4611686018427387904,3],"data":[1]}]}' "input 'x'"
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[100000000,3],"data":[1]}]}' 'fewer elements'
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,2]}]}' 'there are 2 elements'
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,2,3,4]}]}' 'more than 3 elements'
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,"2",3]}]}' 'element 1 is a string'
+infer 422 '{"inputs":[{"name":"k","datatype":"INT32","shape":[1],"data":[1.5]}]}' 'element 0'
+infer 422 '{"inputs":[{"name":"k","datatype":"INT32","shape":[1],"data":[2147483648]}]}' 'i32 cannot hold'
+infer 422 '{"inputs":[{"name":"q","datatype":"FP32","shape":[1],"data":[1]}]}' 'its inputs are: x, k'
+infer 422 "{\"inputs\":[$x,$x]}" 'given twice'
+infer 422 "{\"inputs\":[$x],\"outputs\":[{\"name\":\"q\"}]}" 'its outputs are: y, z'
+ask 422 "$url/v1/models/two:predict" -d '{"instances":[{"x":[1,2]},{"x":[1,2,3]}]}'
+has answer 'not nested alike'
+ask 422 "$url/v1/models/two:predict" -d '{"instances":[],"inputs":1}'
+ask 404 "$url/"
+ask 404 "$url/v2/models/none"
+has answer 'the models are: two'
+ask 404 "$url/v2/models/two/versions/2"
+ask 404 "$url/v2/models/..%2f..%2fetc"
+ask 405 -X DELETE "$url/v2"
+ask 405 "$url/v2/models/two/infer"
+ask 400 -H 'X-Timeout: soon' "$url/v2/models/two/infer" -d "{\"inputs\":[$x]}"
+ask 421 -H 'Host: elsewhere.example' "$url/v2"
+ask 501 -X POST "$url/v2/repository/index"
+ask 200 "$url/metrics"
+has answer 'dfg_requests_total{model="two",protocol="tensorflow-rest",code="501"} 1'
+has answer 'dfg_request_seconds_bucket{model="two",le="+Inf"}'
+
+# Many requests on one connection, of which some are refused.
+python3 - "$url" <<'X'
+import http.client, json, sys
+connection = http.client.HTTPConnection(sys.argv[1].split("//")[1])
+for i in range(300):
+    body = json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [i, 0, "a" if i % 7 == 3 else 1]}]})
+    connection.request("POST", "/v2/models/two/infer", body)
+    answer = connection.getresponse()
+    result = json.loads(answer.read())
+    assert answer.status == (422 if i % 7 == 3 else 200), answer.status
+    assert i % 7 == 3 or result["outputs"][0]["data"] == [2 * i + 1, 1, 3], result
+X
+# Requests that are not HTTP, or that two readers would read in two ways: refused, and the connection ends.
+python3 - "$url" <<'X'
+import socket, sys
+host, port = sys.argv[1].split("//")[1].split(":")
+def answer(request):
+    s = socket.create_connection((host, int(port)))
+    s.sendall(request)
+    got = b""
+    while chunk := s.recv(65536):
+        got += chunk
+    return got
+head = b"POST /v2/models/two/infer HTTP/1.1\r\nHost: localhost\r\n"
+for bad, status in [(b"nonsense\r\n\r\n", 400), (head + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (head + b"X: y\nZ: w\r\n\r\n", 400), (head + b"Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n", 400),
+        (head + b"Content-Length: 99999999999\r\n\r\n", 413), (head + b"X: " + b"y" * 40000 + b"\r\n\r\n", 431),
+        (b"A" * 40000, 431), (b"GET / HTTP/3.0\r\n\r\n", 505)]:
+    got = answer(bad)
+    assert got.startswith(b"HTTP/1.1 %d " % status) and got.count(b"content-length") == 1 and b'{"error":' in got, (bad[:80], got)
+# Two requests in one piece are both answered, in their order.
+two = b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\nGET /none HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+got = answer(two)
+assert got.count(b"HTTP/1.1 200") == 1 and got.index(b"HTTP/1.1 200") < got.index(b"HTTP/1.1 404"), got
+# A client that ends its side at once still gets its answer.
+s = socket.create_connection((host, int(port)))
+s.sendall(b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+s.shutdown(socket.SHUT_WR)
+assert s.recv(65536).startswith(b"HTTP/1.1 200")
+X
+stop
+
+# Several models, their weights, a token.
+cat >lin.dfg <<'X'
+input x: f32[batch, 2]
+output y = dense(1)(x)
+X
+"$DFG" build lin.dfg -o lin.pb
+"$DFG" run lin.pb --feed x=f32[1,2]:1,2 --seed 1 --save one.safetensors >one.txt
+"$DFG" run lin.pb --feed x=f32[1,2]:1,2 --seed 2 --save two.safetensors >two.txt
+echo secret >token
+status 77 "$DFG" serve lin.pb --port 0 --token-file token
+chmod 600 token
+cp one.safetensors live.safetensors
+start a=lin.pb:live.safetensors b=lin.pb:two.safetensors --token-file token --open-health
+ask 401 "$url/v2"
+ask 401 -H 'Authorization: Bearer secre' "$url/v2"
+ask 200 "$url/v2/health/live"
+same() { # MODEL FILE: the model answers as the run that wrote the file
+	ask 200 -H 'Authorization: Bearer secret' "$url/v1/models/$1:predict" -d '{"instances":[[1,2]]}'
+	has answer "[$(tail -n 1 "$2")]"
+}
+same a one.txt
+same b two.txt
+ask 404 -H 'Authorization: Bearer secret' --data-binary @x.npy "$url/run"
+has answer 'the models are: a, b'
+# HUP takes the newest weights; those that do not load leave the old ones.
+cp two.safetensors next && mv next live.safetensors
+kill -HUP "$server"
+within has talk "model 'b' has version"
+same a two.txt
+echo damaged >next && mv next live.safetensors
+: >talk
+kill -HUP "$server"
+within has talk "model 'a' stays as it is"
+same a two.txt
+stop
+
+# What cannot be served.
+status 2 "$DFG" serve
+status 2 "$DFG" serve two.pb --host 0.0.0.0
+status 2 "$DFG" serve two.pb two.pb
+status 2 "$DFG" serve --worker two.pb
+status 66 "$DFG" serve none.pb
+status 65 "$DFG" serve two.pb --fetch none
+status 65 "$DFG" serve lin.pb:one.npz
+cat >count.pbtxt <<'X'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+node { name: "n" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0 } } } }
+node { name: "n/Assign" op: "Assign" input: "n" input: "zero" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "total" op: "AssignAdd" input: "n" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+X
+status 65 "$DFG" serve count.pbtxt --fetch total
+has err 'writes state; --stateful serves it'
+start count.pbtxt --fetch total --stateful
+for total in 2 4 6; do
+	ask 200 "$url/v1/models/count:predict" -d '{"inputs":2}'
+	equals "{\"outputs\":$total}"
+done
+status 69 "$DFG" serve two.pb --port "${url##*:}"
+has err 'cannot listen on'
+stop
+
+# A queue that is full, and a deadline: requests wait for a model whose steps take 0.3 s.
+cat >slow.pbtxt <<'X'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+node { name: "y" op: "Dfg>Sleep" input: "x" attr { key: "T" value { type: DT_FLOAT } } attr { key: "ms" value { i: 300 } } }
+X
+start slow.pbtxt --fetch y --threads 1 --queue 1
+request='{"inputs":1}'
+slow() { # NAME CURL-ARGUMENTS...: the status is in the file NAME
+	name=$1
+	shift
+	curl -sS -o /dev/null -w '%{http_code}' "$@" "$url/v1/models/slow:predict" -d "$request" >"$name" &
+}
+slow first
+sleep 0.1
+slow second
+sleep 0.1
+ask 429 -D head "$url/v1/models/slow:predict" -d "$request"
+grep -qi '^retry-after: ' head
+wait $!
+sleep 0.4
+slow third
+sleep 0.1
+ask 504 -H 'X-Timeout: 0.05' "$url/v1/models/slow:predict" -d "$request"
+# TERM answers what has come.
+slow last
+sleep 0.1
+stop
+within test -s last
+[ "$(cat first) $(cat second) $(cat third) $(cat last)" = '200 200 200 200' ]
