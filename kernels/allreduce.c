@@ -20,11 +20,17 @@ static struct dfg_err *find_group(struct dfg_kernel *ctx, struct dfg_group **out
 	return state ? dfg_group_of(state, out_group) : DFG_ERR(DFG_DATA, "%s requires a session", ctx->call->op->name);
 }
 
+/* A number that no bucket has stays one. */
+static uint32_t number_of(int64_t bucket)
+{
+	return bucket > UINT32_MAX ? UINT32_MAX : (uint32_t)bucket;
+}
+
 static struct dfg_err *start_run(struct dfg_kernel *ctx)
 {
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
 	const struct dfg_contribution contribution = {
-		.bucket = (uint32_t)attr[BUCKET].i,
+		.bucket = number_of(attr[BUCKET].i),
 		.is_sum = attr[REDUCE].s.length == 3, /* "sum" */
 		.tensor = (const struct dfg_tensor *const *)ctx->in,
 		.n = ctx->call->n_in,
@@ -72,7 +78,7 @@ static struct dfg_err *done_run(struct dfg_kernel *ctx)
 	for (int i = 0; i < ctx->call->n_out; i++) {
 		struct dfg_tensor value;
 		int64_t bucket = *(const int64_t *)ticket->data;
-		DFG_TRY(dfg_group_result(group, bucket > UINT32_MAX ? UINT32_MAX : (uint32_t)bucket, (uint32_t)i, &value));
+		DFG_TRY(dfg_group_result(group, number_of(bucket), (uint32_t)i, &value));
 		if (value.dtype != (enum dfg_dtype)ctx->call->out_dtype[i]) {
 			struct dfg_err *err = DFG_ERR(DFG_DATA, "the bucket has %s, expected %s", dfg_dtype_name(value.dtype),
 				dfg_dtype_name((enum dfg_dtype)ctx->call->out_dtype[i]));

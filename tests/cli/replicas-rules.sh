@@ -138,3 +138,13 @@ target train { set w = w - 0.1 * sum(twice, axis = 0) }
 "$DFG" build shape.dfg -o shape-train.pb
 run 65 shape --shards 5 --gradients 'twice*'
 has err "'twice': tensor 0 of bucket 0 is f32[3,2] in shard 2, but f32[2,2] in another shard"
+
+# A number of a bucket is not cut to 32 bits: 4294967296 is not bucket 0.
+cat >bucket.pbtxt <<'.'
+node { name: "one" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
+node { name: "y" op: "Dfg>AllReduceStart" input: "one" attr { key: "N" value { i: 1 } }
+  attr { key: "T" value { type: DT_FLOAT } } attr { key: "bucket" value { i: 4294967296 } } }
+.
+status 65 "$DFG" run bucket.pbtxt --fetch y
+has err "node 'y' (Dfg>AllReduceStart): bucket 4294967295: buckets are numbered from 0 to 1048575"
