@@ -21,7 +21,7 @@ import warnings
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DFG = os.path.abspath(os.environ.get("DFG", os.path.join(ROOT, "build", "dfg")))
-BATCH = 25  # draws of one graph
+BATCH = 40  # draws of one graph
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 warnings.simplefilter("ignore")
@@ -201,26 +201,30 @@ def refused(op, draw, folder, say):
     return 0 if draw.get("lenient") else 1
 
 
+REFUSALS = (ValueError, TypeError, tensorflow.errors.OpError)
+
+
+def try_draws(op, draws, first, folder, say):
+    """Numbers of draws that were compared, refused by TensorFlow, and that differ; one by one where they do not run together."""
+    try:
+        batch = Batch(op, draws, first)
+        differ = compare(batch, folder, say)
+        if differ is not None:
+            return numpy.array([len(draws), 0, differ])
+    except REFUSALS:
+        if len(draws) == 1:
+            return numpy.array([0, 1, refused(op, draws[0], folder, say)])
+    half = (len(draws) + 1) // 2
+    return try_draws(op, draws[:half], first, folder, say) + try_draws(op, draws[half:], first + half, folder, say)
+
+
 def try_op(op, function, count, seed, say):
-    """The numbers of draws that were compared, refused by TensorFlow, and that differ."""
-    random, good, bad = numpy.random.default_rng([seed, *op.encode()]), [], 0
-    no = 0
+    random, total = numpy.random.default_rng([seed, *op.encode()]), numpy.zeros(3, int)
+    draws = [{"attrs": {}, "rtol": 1e-5, "atol": 1e-6, **function(random)} for _ in range(count)]
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(count):
-            draw = {"attrs": {}, "rtol": 1e-5, "atol": 1e-6, **function(random)}
-            try:
-                Batch(op, [draw], 0)
-                good.append(draw)
-            except (ValueError, TypeError, tensorflow.errors.OpError):
-                no += 1
-                bad += refused(op, draw, folder, say)
-        for first in range(0, len(good), BATCH):
-            part = good[first:first + BATCH]
-            differ = compare(Batch(op, part, first), folder, say)
-            if differ is None:  # one by one
-                differ = sum(compare(Batch(op, [draw], 0), folder, say) for draw in part)
-            bad += differ
-    return len(good), no, bad
+        for first in range(0, count, BATCH):
+            total += try_draws(op, draws[first:first + BATCH], first, folder, say)
+    return total
 
 
 def record(op, function, count):
@@ -233,7 +237,7 @@ def record(op, function, count):
         try:
             Batch(op, [draw], 0)
             draws.append(draw)
-        except (ValueError, TypeError, tensorflow.errors.OpError):
+        except REFUSALS:
             pass
     batch, folder = Batch(op, draws, 0), os.path.join(ROOT, "tests", "cases", "ops", op)
     os.makedirs(folder, exist_ok=True)
