@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define INLINE __attribute__((always_inline))
+
 /*
  * Pooling. Loops are over images with channels last; an image with channels first is one image of one channel for each
  * of them. The first of equal largest elements of a window counts; NaN is larger than any number.
@@ -156,16 +158,21 @@ static struct dfg_err *pool_shape(struct dfg_infer *node)
 }
 
 /* Arguments of the loops. Positions and pixels are counted within one image. */
+struct pool;
+struct row;
+typedef void row_fn(const struct pool *pool, const struct row *row);
 struct pool {
 	struct dfg_window window;
-	int64_t channels, positions, pixels;
+	int64_t channels, positions, pixels, size; /* bytes of an element */
 	const void *image, *d_out;
 	void *out;
+	row_fn *row; /* computes one row */
 };
 
-static struct pool pool_of(const struct dfg_window *window)
+static struct pool pool_of(const struct dfg_window *window, enum dfg_dtype dtype, row_fn *const *row)
 {
-	struct pool pool = {.window = *window, .channels = window->channels};
+	struct pool pool = {
+		.window = *window, .channels = window->channels, .size = (int64_t)dfg_dtype_size(dtype), .row = row[dtype]};
 	if (window->channels_first) {
 		pool.window.batch *= window->channels;
 		pool.channels = 1;
@@ -180,19 +187,31 @@ struct part {
 	int64_t low[DFG_AXES], high[DFG_AXES];
 };
 
-static struct part part_of(const struct dfg_window *window, int64_t position)
+/* The part along one axis, at a position. */
+static inline void set_part(const struct dfg_window *window, int a, int64_t position, struct part *part)
 {
-	struct part part;
-	for (int a = DFG_AXES - 1; a >= 0; a--) {
-		const struct dfg_axis *axis = &window->axis[a];
-		int64_t at = position % axis->out * axis->stride - axis->before;
-		part.low[a] = at < 0 ? 0 : at;
-		part.high[a] = at + axis->size < axis->in ? at + axis->size : axis->in;
-		if (part.high[a] < part.low[a])
-			part.high[a] = part.low[a];
-		position /= axis->out;
-	}
-	return part;
+	const struct dfg_axis *axis = &window->axis[a];
+	const int64_t at = position * axis->stride - axis->before,
+				  end = at + axis->size < axis->in ? at + axis->size : axis->in;
+	part->low[a] = at < 0 ? 0 : at;
+	part->high[a] = end < part->low[a] ? part->low[a] : end;
+}
+
+/* Positions of one row: `count` from number `position` of the batch on, which is the row's position `width`. */
+struct row {
+	int64_t image, position, width, count;
+	struct part part; /* along depth and height */
+};
+
+static struct row row_at(const struct pool *pool, int64_t position, int64_t last)
+{
+	const struct dfg_axis *axis = pool->window.axis;
+	struct row row = {.position = position, .width = position % axis[2].out};
+	row.count = axis[2].out - row.width < last - position ? axis[2].out - row.width : last - position;
+	set_part(&pool->window, 1, position / axis[2].out % axis[1].out, &row.part);
+	set_part(&pool->window, 0, position / (axis[2].out * axis[1].out) % axis[0].out, &row.part);
+	row.image = position / pool->positions;
+	return row;
 }
 
 static int64_t part_size(const struct part *part)
@@ -213,17 +232,37 @@ static int64_t part_size(const struct part *part)
 /* For any type, integers too. */
 #define IS_NAN(x) ((x) != (x))
 
-/* Channels of a block whose largest elements and their pixels fit in registers and on the stack. */
-enum { WIDE = 64 };
+/* Bytes of a vector of channels: one register, or two. */
+enum { POOL_BYTES = 32 };
 
+#define TEMPLATE "kernels/pool_lanes.inc"
+#include "kernels/each_number.inc"
+#undef TEMPLATE
 #define TEMPLATE "kernels/pool_max.inc"
 #include "kernels/each_number.inc"
 #undef TEMPLATE
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-static range_fn *const max_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max)};
-static range_fn *const max_grad_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_grad)};
-static range_fn *const max_pick_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_pick)};
+static row_fn *const max_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_row)};
+static row_fn *const max_grad_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_grad_row)};
+static row_fn *const max_pick_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_pick_row)};
+
+static void run_rows(void *arg, int64_t first, int64_t last)
+{
+	const struct pool *pool = arg;
+	for (struct row row; first < last; first += row.count) {
+		row = row_at(pool, first, last);
+		pool->row(pool, &row);
+	}
+}
+
+/* Rows of images whose pixels are sums. */
+static void run_sums(void *arg, int64_t first, int64_t last)
+{
+	const struct pool *pool = arg;
+	const int64_t bytes = pool->pixels * pool->channels * pool->size;
+	memset((char *)pool->out + first * bytes, 0, (size_t)((last - first) * bytes));
+	run_rows(arg, first * pool->positions, last * pool->positions);
+}
 
 /* The number of positions or images that are some 20 us of work. */
 static int64_t block_of(const struct pool *pool, int64_t each)
@@ -232,17 +271,17 @@ static int64_t block_of(const struct pool *pool, int64_t each)
 	return work < 32 * 1024 ? 32 * 1024 / (work > 0 ? work : 1) : 1;
 }
 
-static void run_positions(struct dfg_kernel *ctx, struct pool *pool, range_fn *range)
+static void run_positions(struct dfg_kernel *ctx, struct pool *pool)
 {
-	dfg_kernel_ranges(ctx, pool->window.batch * pool->positions, block_of(pool, 1), range, pool);
+	dfg_kernel_ranges(ctx, pool->window.batch * pool->positions, block_of(pool, 1), run_rows, pool);
 }
 
-static void run_images(struct dfg_kernel *ctx, struct pool *pool, range_fn *range)
+static void run_images(struct dfg_kernel *ctx, struct pool *pool)
 {
-	dfg_kernel_ranges(ctx, pool->window.batch, block_of(pool, pool->positions), range, pool);
+	dfg_kernel_ranges(ctx, pool->window.batch, block_of(pool, pool->positions), run_sums, pool);
 }
 
-static struct dfg_err *pool(struct dfg_kernel *ctx, range_fn *const *range)
+static struct dfg_err *pool(struct dfg_kernel *ctx, row_fn *const *row)
 {
 	const struct dfg_tensor *image = dfg_kernel_input(ctx, 0);
 	struct dfg_window window;
@@ -250,11 +289,11 @@ static struct dfg_err *pool(struct dfg_kernel *ctx, range_fn *const *range)
 	struct dfg_tensor *out;
 	DFG_TRY(fit(ctx, &image->shape, &window, &shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	struct pool pool = pool_of(&window);
+	struct pool pool = pool_of(&window, image->dtype, row);
 	pool.image = image->data;
 	pool.out = out->data;
 	if (dfg_shape_count(&shape))
-		run_positions(ctx, &pool, range[image->dtype]);
+		run_positions(ctx, &pool);
 	return NULL;
 }
 
@@ -300,18 +339,16 @@ static struct dfg_err *max_back(struct dfg_kernel *ctx, bool pick)
 	DFG_TRY(check_shape(&ctx->in[ORIG_OUTPUT]->shape, &shape, "orig_output"));
 	DFG_TRY(check_shape(&grad->shape, pick ? &image->shape : &shape, "grad"));
 	DFG_TRY(dfg_kernel_output(ctx, 0, pick ? &shape : &image->shape, &out));
-	struct pool pool = pool_of(&window);
+	struct pool pool = pool_of(&window, image->dtype, pick ? max_pick_of : max_grad_of);
 	pool.image = image->data;
 	pool.d_out = grad->data;
 	pool.out = out->data;
 	if (!dfg_shape_count(&out->shape))
 		return NULL;
-	if (pool.pixels > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "the image has %lld pixels, more than %d", (long long)pool.pixels, INT32_MAX);
 	if (pick)
-		run_positions(ctx, &pool, max_pick_of[image->dtype]);
+		run_positions(ctx, &pool);
 	else
-		run_images(ctx, &pool, max_grad_of[image->dtype]);
+		run_images(ctx, &pool);
 	return NULL;
 }
 
@@ -329,8 +366,8 @@ static struct dfg_err *max_pool_pick(struct dfg_kernel *ctx)
 #include "kernels/each_float.inc"
 #undef TEMPLATE
 
-static range_fn *const average_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average)};
-static range_fn *const average_grad_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average_grad)};
+static row_fn *const average_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average_row)};
+static row_fn *const average_grad_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average_grad_row)};
 
 static struct dfg_err *average_pool(struct dfg_kernel *ctx)
 {
@@ -367,11 +404,11 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 	DFG_TRY(fit(ctx, &shape, &window, &of_grad));
 	DFG_TRY(check_shape(&grad->shape, &of_grad, "grad"));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	struct pool pool = pool_of(&window);
+	struct pool pool = pool_of(&window, grad->dtype, average_grad_of);
 	pool.d_out = grad->data;
 	pool.out = out->data;
 	if (dfg_shape_count(&shape))
-		run_images(ctx, &pool, average_grad_of[grad->dtype]);
+		run_images(ctx, &pool);
 	return NULL;
 }
 

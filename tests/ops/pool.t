@@ -34,3 +34,8 @@ MaxPoolGrad([[[[1, 4, 3, 2]]]], [[[[4, 3]]]], [[[[5, 7]]]], ksize = [1, 1, 1, 2]
 AvgPool([[[[1, 4, 3, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") = [[[[2.5, 2.5]]]]
 AvgPool(f32([[[[nan], [1]]]]), ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[nan]]]]
 AvgPoolGrad([1, 1, -3, 1], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : input 0 has negative dimension -3
+# More channels than a vector has, and the first of equal largest elements in each; values written out by hand.
+MaxPoolGrad([[[[1, 5, 3, 0, 2, 2, 7, -1, 4], [2, 5, 1, 0, 9, 2, 7, -2, 4]]]], [[[[2, 5, 3, 0, 9, 2, 7, -1, 4]]]], [[[[1, 2, 3, 4, 5, 6, 7, 8, 9]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[0, 2, 3, 4, 0, 6, 7, 8, 9], [1, 0, 0, 0, 5, 0, 0, 0, 0]]]]
+MaxPoolGrad([[[[nan], [nan], [9]]]], [[[[nan]]]], [[[[5]]]], ksize = [1, 1, 3, 1], strides = [1, 1, 3, 1], padding = "VALID") = [[[[5], [0], [0]]]]
+MaxPoolGradGrad([[[[1, 5, 3, 0, 2, 2, 7, -1, 4], [2, 5, 1, 0, 9, 2, 7, -2, 4]]]], [[[[2, 5, 3, 0, 9, 2, 7, -1, 4]]]], [[[[1, 2, 3, 4, 5, 6, 7, 8, 9], [11, 12, 13, 14, 15, 16, 17, 18, 19]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[11, 2, 3, 4, 15, 6, 7, 8, 9]]]]
+AvgPool([[[[1, 2, 3, 4, 5, 6, 7, 8, 9], [3, 2, 1, 0, -1, -2, -3, -4, -5]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[2, 2, 2, 2, 2, 2, 2, 2, 2]]]]
