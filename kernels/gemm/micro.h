@@ -26,7 +26,7 @@ extern const struct dfg_product_functions *const dfg_product_i32;
 const struct dfg_product_variant *dfg_product_variant(void);
 
 /* Limits of micro.inc: steps of k in a block, rows from which a panel is copied, bytes of a. */
-enum { RUN = 256, COPY = 96, BLOCK_BYTES = 192 * 1024 };
+enum { RUN = 256, COPY = 24, BLOCK_BYTES = 192 * 1024 };
 
 /* A few rows by b turned: its panels are wide and short, so that they stay in the first cache. */
 static inline bool is_turned_for_few(const struct dfg_product *p)
