@@ -7,11 +7,15 @@
 #include <unistd.h>
 
 /* A connection without a request holds no buffer, so that thousands may be idle. */
-enum { READ_BYTES = 64 << 10, BODY_FIRST = 64 << 10, KEPT_OUT = 16 << 10 };
+enum { READ_BYTES = 64 << 10, BODY_FIRST = 64 << 10, KEPT_OUT = 16 << 10, LINGER_MS = 2000 };
+
+static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+enum { PREFACE = sizeof preface - 1 };
 
 bool dfg_web_connection_is_idle(const struct dfg_web_connection *connection)
 {
-	return !connection->handled && !connection->begin_ns && connection->out.length == connection->sent;
+	return !connection->handled && !connection->streams && !connection->begin_ns &&
+		   connection->out.length == connection->sent;
 }
 
 void dfg_web_exchange_free(struct dfg_web_exchange *exchange)
@@ -21,6 +25,7 @@ void dfg_web_exchange_free(struct dfg_web_exchange *exchange)
 	exchange->web->bodies -= exchange->capacity;
 	dfg_text_release(&exchange->answer.body);
 	dfg_free(exchange->text);
+	dfg_arena_release(&exchange->arena);
 	dfg_free(exchange->body);
 	dfg_free(exchange);
 }
@@ -30,6 +35,8 @@ void dfg_web_connection_drop(struct dfg_web_connection *connection)
 	connection->is_dead = connection->web->any_dead = true;
 	if (connection->handled)
 		atomic_store(&connection->handled->request.gone_ns, 1);
+	for (struct dfg_web_exchange *stream = connection->streams; stream; stream = stream->next_stream)
+		atomic_store(&stream->request.gone_ns, 1);
 }
 
 void dfg_web_connection_free(struct dfg_web_connection *connection)
@@ -38,6 +45,7 @@ void dfg_web_connection_free(struct dfg_web_connection *connection)
 	if (connection->handled)
 		connection->handled->connection = NULL;
 	dfg_web_exchange_free(connection->receiving);
+	dfg_web_http2_free(connection);
 	close(connection->fd);
 	dfg_text_release(&connection->out);
 	dfg_free(connection->in);
@@ -51,7 +59,7 @@ void dfg_web_connection_free(struct dfg_web_connection *connection)
 /* Reads no more while a request is handled: later requests of the connection wait in the kernel. */
 static void watch(struct dfg_web_connection *connection)
 {
-	bool reads = !connection->handled && !connection->is_last && !connection->has_ended;
+	bool reads = !connection->handled && (!connection->is_last || connection->lingers) && !connection->has_ended;
 	bool writes = connection->out.length > connection->sent;
 	uint32_t events = (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0) | (connection->has_ended ? 0 : EPOLLRDHUP);
 	struct epoll_event event = {.events = events, .data.u64 = (uintptr_t)connection};
@@ -60,83 +68,74 @@ static void watch(struct dfg_web_connection *connection)
 	connection->watched = events;
 }
 
-/* All is sent. */
+/* All is sent. Unread bytes would reset the connection at its close, and the client would lose the answer: they are read. */
 static void end_output(struct dfg_web_connection *connection)
 {
 	connection->sent = connection->out.length = 0;
 	if (connection->out.room > KEPT_OUT)
 		dfg_text_release(&connection->out);
-	if (connection->is_last || connection->has_ended)
+	if (connection->handled || !(connection->is_last || connection->has_ended))
+		return;
+	if (connection->is_refused && !connection->has_ended && !connection->lingers) {
+		connection->lingers = true;
+		shutdown(connection->fd, SHUT_WR);
+	} else if (!connection->lingers) {
 		dfg_web_connection_drop(connection);
+	}
 }
 
-static void send_output(struct dfg_web_connection *connection)
+/* False: the socket takes no more now, or the connection is dead. */
+static bool send_some(struct dfg_web_connection *connection)
 {
-	if (connection->out.length == connection->sent)
-		return;
 	while (connection->out.length > connection->sent) {
 		ssize_t n = send(connection->fd, connection->out.s + connection->sent,
 			connection->out.length - connection->sent, MSG_NOSIGNAL);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			return;
-		if (n <= 0) {
+		if (n <= 0 && errno != EAGAIN && errno != EWOULDBLOCK)
 			dfg_web_connection_drop(connection);
-			return;
-		}
+		if (n <= 0)
+			return false;
 		connection->sent += (size_t)n;
 		connection->sent_ns = dfg_now();
 	}
-	if (!connection->handled)
+	return true;
+}
+
+static void send_output(struct dfg_web_connection *connection)
+{
+	bool any = false;
+	do {
+		if (connection->http2 && !dfg_web_http2_pull(connection))
+			break;
+		any = any || connection->out.length > connection->sent;
+		if (!send_some(connection))
+			return;
+		connection->sent = connection->out.length = 0;
+	} while (connection->http2 && dfg_web_http2_has_output(connection));
+	if (any && !connection->is_dead)
 		end_output(connection);
 }
 
-/* Writes an answer to the output; HTTP/1.1. */
-static void put_answer(struct dfg_web_connection *connection, const struct dfg_web_answer *answer)
+void dfg_web_connection_settle(struct dfg_web_connection *connection)
 {
-	struct dfg_text *out = &connection->out;
-	dfg_text_add(out, "HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n", answer->status,
-		dfg_web_reason(answer->status), answer->type, answer->body.length);
-	if (answer->field)
-		dfg_text_add(out, "%s\r\n", answer->field);
-	dfg_text_add(out, "%s\r\n", connection->is_last ? "connection: close\r\n" : "");
-	if (!answer->with_head)
-		dfg_text_put(out, answer->body.s, answer->body.length);
-	if (out->short_of_memory)
-		dfg_web_connection_drop(connection);
-}
-
-static void receive_requests(struct dfg_web_connection *connection);
-
-void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)
-{
-	connection->handled = NULL;
-	connection->is_last |= !exchange->head.keeps_alive || atomic_load(&connection->web->draining);
-	connection->sent_ns = dfg_now();
-	put_answer(connection, &exchange->answer);
 	if (!connection->is_dead)
 		send_output(connection);
-	if (!connection->is_dead && !connection->is_last)
-		receive_requests(connection);
 	if (!connection->is_dead)
 		watch(connection);
 }
 
-/* Answers a request that was not understood or is too large; the connection ends, because its framing is unknown. */
-static void refuse(struct dfg_web_connection *connection, int status, const char *why)
+void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)
 {
-	struct dfg_web *web = connection->web;
-	struct dfg_web_answer answer = {.status = status, .type = "application/json"};
-	web->options.refuse(web->options.arg, status, why, &answer.body);
-	connection->is_last = true;
-	connection->begin_ns = 0;
 	connection->sent_ns = dfg_now();
-	put_answer(connection, &answer);
-	dfg_text_release(&answer.body);
+	if (connection->http2)
+		dfg_web_http2_answer(connection, exchange);
+	else
+		dfg_web_http1_answer(connection, exchange);
+	dfg_web_connection_settle(connection);
 }
 
-static bool reserve_body(struct dfg_web_exchange *exchange, size_t size)
+bool dfg_web_exchange_reserve(struct dfg_web_exchange *exchange, size_t size)
 {
 	struct dfg_web *web = exchange->web;
 	size_t capacity = exchange->capacity ? 2 * exchange->capacity : BODY_FIRST;
@@ -155,165 +154,34 @@ static bool reserve_body(struct dfg_web_exchange *exchange, size_t size)
 	return true;
 }
 
-/* Adds bytes to the body of the request; false: refused. */
-static bool add_body(struct dfg_web_connection *connection, const uint8_t *bytes, size_t count)
-{
-	struct dfg_web_exchange *exchange = connection->receiving;
-	size_t size = exchange->request.size;
-	if (count > connection->web->options.most_body - size) {
-		refuse(connection, 413, "the body is too large");
-		return false;
-	}
-	if (!reserve_body(exchange, size + count)) {
-		refuse(connection, 503, "the server holds too many bytes of requests");
-		return false;
-	}
-	memcpy(exchange->body + size, bytes, count);
-	exchange->request.size += count;
-	return true;
-}
-
-static void drop_input(struct dfg_web_connection *connection, size_t count)
-{
-	connection->in_size -= count;
-	connection->in_seen = 0;
-	memmove(connection->in, connection->in + count, connection->in_size);
-}
-
-static void hand_over(struct dfg_web_connection *connection)
-{
-	struct dfg_web_exchange *exchange = connection->receiving;
-	exchange->request.body = exchange->body;
-	connection->receiving = NULL;
-	connection->handled = exchange;
-	connection->begin_ns = 0;
-	connection->web->options.handle(connection->web->options.arg, &exchange->request);
-}
-
-static bool take_chunks(struct dfg_web_connection *connection)
-{
-	const uint8_t *in = (const uint8_t *)connection->in, *data;
-	size_t at = 0, used, count;
-	bool end = false;
-	while (!end && at < connection->in_size) {
-		if (!dfg_http1_chunk(&connection->chunks, in + at, connection->in_size - at, &used, &data, &count, &end)) {
-			refuse(connection, 400, "the chunks of the body are malformed");
-			return false;
-		}
-		if (count && !add_body(connection, data, count))
-			return false;
-		at += used;
-	}
-	drop_input(connection, at);
-	return end;
-}
-
-/* Takes what has come of the body. False: more must come, or the request is refused. */
-static bool take_body(struct dfg_web_connection *connection)
-{
-	struct dfg_web_exchange *exchange = connection->receiving;
-	if (exchange->head.is_chunked)
-		return take_chunks(connection);
-	uint64_t left = exchange->head.length - exchange->request.size;
-	size_t count = left < connection->in_size ? (size_t)left : connection->in_size;
-	if (count && !add_body(connection, (const uint8_t *)connection->in, count))
-		return false;
-	drop_input(connection, count);
-	return exchange->request.size == exchange->head.length;
-}
-
-/* Makes a request of a complete head. False: refused. */
-static bool take_head(struct dfg_web_connection *connection, size_t size)
-{
-	struct dfg_web_exchange *exchange = dfg_zeros(1, sizeof *exchange);
-	const char *why;
-	char *text = exchange ? dfg_zeros(size + 1, 1) : NULL;
-	if (!text) {
-		dfg_free(exchange);
-		dfg_web_connection_drop(connection);
-		return false;
-	}
-	memcpy(text, connection->in, size);
-	drop_input(connection, size);
-	exchange->web = connection->web;
-	exchange->connection = connection;
-	exchange->text = text;
-	connection->receiving = exchange;
-	connection->chunks = (struct dfg_http1_chunks){0};
-	int status = dfg_http1_parse(text, size, &exchange->head, &why);
-	if (!status && exchange->head.length > connection->web->options.most_body) {
-		status = 413;
-		why = "the body is too large";
-	}
-	if (status) {
-		refuse(connection, status, why);
-		return false;
-	}
-	char *question = strchr(exchange->head.target, '?');
-	if (question)
-		*question = 0;
-	exchange->request = (struct dfg_web_request){.method = exchange->head.method,
-		.path = exchange->head.target,
-		.query = question ? question + 1 : "",
-		.field = exchange->head.field,
-		.fields = exchange->head.fields,
-		.protocol = "http1",
-		.begin_ns = connection->begin_ns};
-	if (exchange->head.expects_continue && !connection->in_size)
-		(void)!send(connection->fd, "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL);
-	return true;
-}
-
-/* Empty lines before a request line are passed over. */
-static void drop_empty_lines(struct dfg_web_connection *connection)
-{
-	size_t count = 0;
-	while (connection->in_size >= count + 2 && !memcmp(connection->in + count, "\r\n", 2))
-		count += 2;
-	if (count)
-		drop_input(connection, count);
-}
-
-static bool find_head(struct dfg_web_connection *connection)
-{
-	drop_empty_lines(connection);
-	size_t most = connection->web->options.most_head;
-	size_t size = dfg_http1_head_size(connection->in, connection->in_size, connection->in_seen);
-	connection->in_seen = connection->in_size;
-	if (connection->in_size && !connection->begin_ns)
-		connection->begin_ns = dfg_now();
-	if (size ? size > most : connection->in_size > most) {
-		refuse(connection, 431, "the head of the request is too large");
-		return false;
-	}
-	return size && take_head(connection, size);
-}
-
-/* Handles the bytes that have come, up to the end of one request. */
-static void receive_requests(struct dfg_web_connection *connection)
-{
-	while (!connection->handled && !connection->is_last && !connection->is_dead && connection->in_size) {
-		if (!connection->receiving && !find_head(connection))
-			break;
-		if (!take_body(connection))
-			break;
-		hand_over(connection);
-	}
-	if (!connection->in_size && connection->in) {
-		dfg_free(connection->in);
-		connection->in = NULL;
-		connection->in_capacity = 0;
-	}
-}
-
 /* The client sends no more. What it has sent whole is answered. */
 static void end_input(struct dfg_web_connection *connection)
 {
 	connection->has_ended = true;
 	if (connection->handled)
 		atomic_store(&connection->handled->request.gone_ns, dfg_now());
-	else if (connection->out.length == connection->sent)
+	else if (connection->out.length == connection->sent && !connection->streams)
 		dfg_web_connection_drop(connection);
+}
+
+/* The first bytes of a connection tell its protocol. */
+static void receive(struct dfg_web_connection *connection)
+{
+	size_t n = connection->in_size < PREFACE ? connection->in_size : PREFACE;
+	if (!connection->is_known && !memcmp(connection->in, preface, n)) {
+		if (n == PREFACE)
+			dfg_web_http2_new(connection);
+		else if (!connection->begin_ns)
+			connection->begin_ns = dfg_now();
+	} else {
+		connection->is_known = true;
+	}
+	if (connection->lingers)
+		connection->in_size = 0;
+	else if (connection->http2)
+		dfg_web_http2_receive(connection);
+	else if (connection->is_known)
+		dfg_web_http1_receive(connection);
 }
 
 static void read_input(struct dfg_web_connection *connection)
@@ -330,8 +198,13 @@ static void read_input(struct dfg_web_connection *connection)
 	else if (!n)
 		end_input(connection);
 	connection->in_size += n > 0 ? (size_t)n : 0;
-	if (!connection->is_dead)
-		receive_requests(connection);
+	if (!connection->is_dead && n > 0)
+		receive(connection);
+	if (!connection->is_dead && !connection->in_size) {
+		dfg_free(connection->in);
+		connection->in = NULL;
+		connection->in_capacity = 0;
+	}
 }
 
 void dfg_web_connection_event(struct dfg_web_connection *connection, uint32_t events)
@@ -346,10 +219,7 @@ void dfg_web_connection_event(struct dfg_web_connection *connection, uint32_t ev
 		read_input(connection);
 	else if (events & EPOLLRDHUP)
 		end_input(connection);
-	if (!connection->is_dead)
-		send_output(connection);
-	if (!connection->is_dead)
-		watch(connection);
+	dfg_web_connection_settle(connection);
 }
 
 void dfg_web_connection_tick(struct dfg_web_connection *connection, uint64_t now)
@@ -358,15 +228,14 @@ void dfg_web_connection_tick(struct dfg_web_connection *connection, uint64_t now
 	bool sends = connection->out.length > connection->sent;
 	if (connection->is_dead)
 		return;
-	if (sends && now > connection->sent_ns + limit) {
+	if ((sends && now > connection->sent_ns + limit) ||
+		(connection->lingers && now > connection->sent_ns + (uint64_t)LINGER_MS * 1000000))
 		dfg_web_connection_drop(connection);
-	} else if (connection->begin_ns && now > connection->begin_ns + limit) {
-		refuse(connection, 408, "the request was not complete in time");
-		if (!connection->is_dead)
-			send_output(connection);
-		if (!connection->is_dead)
-			watch(connection);
-	}
+	else if (connection->http2)
+		dfg_web_http2_tick(connection, now);
+	else if (connection->begin_ns && now > connection->begin_ns + limit)
+		dfg_web_http1_refuse(connection, 408, "the request was not complete in time");
+	dfg_web_connection_settle(connection);
 }
 
 void dfg_web_connection_new(struct dfg_web *web, int fd)

@@ -1,6 +1,7 @@
 #pragma once
 
 /* Shared by the files that implement web.h. All but the list of answers belongs to the server's thread. */
+#include "lib/base/arena.h"
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
 #include "remote/web/web.h"
@@ -13,10 +14,17 @@ struct dfg_web_connection;
 struct dfg_web_exchange {
 	struct dfg_web_request request; /* first member */
 	struct dfg_web *web;
-	struct dfg_web_connection *connection; /* NULL: it has ended */
-	struct dfg_web_exchange *next;         /* in the list of answers */
+	struct dfg_web_connection *connection;             /* NULL: it has ended */
+	struct dfg_web_exchange *next;                     /* in the list of answers */
+	struct dfg_web_exchange *next_stream, **at_stream; /* HTTP/2: in the list of the connection's streams */
+	int32_t stream;                                    /* HTTP/2: its number */
+	size_t head_bytes, sent; /* HTTP/2: of the head, that came; of the answer's body, that are sent */
+	bool is_handled;         /* HTTP/2: handed over, or refused */
+	bool is_answered;        /* HTTP/2: the session has the answer, and refers to it */
+	bool is_closed;          /* HTTP/2: the stream has ended before the answer came */
+	struct dfg_arena arena;  /* HTTP/2: the strings of the fields */
 	struct dfg_http1_head head;
-	char *text;      /* the bytes of the head, to which the fields point */
+	char *text;      /* HTTP/1: the bytes of the head, to which the fields point */
 	uint8_t *body;   /* the request's body, of which `size` bytes have come */
 	size_t capacity; /* of `body` */
 	struct dfg_web_answer answer;
@@ -35,11 +43,16 @@ struct dfg_web_connection {
 	struct dfg_web_exchange *handled;   /* handed over, not answered yet */
 	struct dfg_text out;                /* bytes to send, of which `sent` are sent */
 	size_t sent;
-	uint64_t begin_ns; /* time of the first byte of the request that is being received; 0: none is */
-	uint64_t sent_ns;  /* time at which the client last took bytes */
-	bool is_last;      /* no request follows: the connection ends when `out` is sent */
-	bool has_ended;    /* the client sends no more */
-	bool is_dead;      /* to be freed */
+	uint64_t begin_ns;                /* time of the first byte of the request that is being received; 0: none is */
+	uint64_t sent_ns;                 /* time at which the client last took bytes */
+	struct dfg_web_http2 *http2;      /* NULL: HTTP/1.1, or nothing has come yet */
+	struct dfg_web_exchange *streams; /* HTTP/2: requests that are not answered whole */
+	bool is_known;                    /* the protocol is known */
+	bool is_refused;                  /* the last answer refuses bytes that the client may still be sending */
+	bool lingers;                     /* what still comes is read and dropped, until the client ends */
+	bool is_last;                     /* no request follows: the connection ends when `out` is sent */
+	bool has_ended;                   /* the client sends no more */
+	bool is_dead;                     /* to be freed */
 };
 
 struct dfg_web {
@@ -65,8 +78,25 @@ enum { DFG_WEB_TICK_MS = 250 };
 void dfg_web_connection_new(struct dfg_web *web, int fd); /* closes fd where memory is short */
 void dfg_web_connection_event(struct dfg_web_connection *connection, uint32_t events);
 void dfg_web_connection_tick(struct dfg_web_connection *connection, uint64_t now);
-void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange);
-void dfg_web_connection_drop(struct dfg_web_connection *connection); /* it is freed later */
+void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange); /* takes it */
+void dfg_web_connection_settle(struct dfg_web_connection *connection); /* sends what there is */
+void dfg_web_connection_drop(struct dfg_web_connection *connection);   /* it is freed later */
 void dfg_web_connection_free(struct dfg_web_connection *connection);
 bool dfg_web_connection_is_idle(const struct dfg_web_connection *connection);
-void dfg_web_exchange_free(struct dfg_web_exchange *exchange);
+void dfg_web_exchange_free(struct dfg_web_exchange *exchange); /* NULL is fine */
+/* Makes room for a body of `size` bytes; false: memory is short, or all bodies together would be too large. */
+bool dfg_web_exchange_reserve(struct dfg_web_exchange *exchange, size_t size);
+
+/* web_http1.c: handles the bytes that have come; answers; refuses, after which the connection ends. */
+void dfg_web_http1_receive(struct dfg_web_connection *connection);
+void dfg_web_http1_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange);
+void dfg_web_http1_refuse(struct dfg_web_connection *connection, int status, const char *why);
+
+/* web_http2.c: the same, by streams. pull() moves bytes of the session to `out`; false: the session has ended. */
+void dfg_web_http2_new(struct dfg_web_connection *connection);
+void dfg_web_http2_free(struct dfg_web_connection *connection);
+void dfg_web_http2_receive(struct dfg_web_connection *connection);
+void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange);
+bool dfg_web_http2_pull(struct dfg_web_connection *connection);
+bool dfg_web_http2_has_output(const struct dfg_web_connection *connection);
+void dfg_web_http2_tick(struct dfg_web_connection *connection, uint64_t now);

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE /* for accept4 */
+#include "remote/nghttp2.h"
 #include "remote/web/web_private.h"
 
 #include <arpa/inet.h>
@@ -104,7 +105,8 @@ static void send_answers(struct dfg_web *web)
 		next = exchange->next;
 		if (exchange->connection)
 			dfg_web_connection_answer(exchange->connection, exchange);
-		dfg_web_exchange_free(exchange);
+		else
+			dfg_web_exchange_free(exchange);
 	}
 }
 
@@ -228,6 +230,7 @@ static struct dfg_err *open_listener(struct dfg_web *web)
 	struct addrinfo *at;
 	char host[72], port[8];
 	DFG_TRY(split_address(web->options.address, host, port));
+	DFG_TRY(dfg_library_open(&dfg_nghttp2));
 	web->epoll = epoll_create1(EPOLL_CLOEXEC);
 	web->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (web->epoll < 0 || web->wake < 0 || epoll_ctl(web->epoll, EPOLL_CTL_ADD, web->wake, &event))

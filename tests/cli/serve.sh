@@ -158,6 +158,35 @@ s.sendall(b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 s.shutdown(socket.SHUT_WR)
 assert s.recv(65536).startswith(b"HTTP/1.1 200")
 X
+
+# HTTP/2 on the same port gives the same answers.
+ask 200 --http2-prior-knowledge "$url/v1/models/two:predict" -d '{"inputs":{"x":[[1,2,3]]}}'
+equals '{"outputs":[[3,5,7]]}'
+ask 200 --http2-prior-knowledge --data-binary @in.npz "$url/run"
+status 0 "$DFG" diff answer both.npz
+ask 404 --http2-prior-knowledge "$url/none"
+ask 421 --http2-prior-knowledge -H 'Host: elsewhere.example' "$url/v2"
+# A client that makes work and asks for nothing is told to calm down; others are not disturbed.
+python3 - "$url" <<'X'
+import socket, sys
+host, port = sys.argv[1].split("//")[1].split(":")
+def frame(kind, flags, stream, payload=b""):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+def attack(frames):
+    s = socket.create_connection((host, int(port)))
+    s.settimeout(10)
+    try:
+        s.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0) + frames)
+        while s.recv(65536): # until the server ends the connection; a timeout fails
+            pass
+    except ConnectionError:
+        pass
+get = b"\x82\x86\x84\x41\x09localhost"
+attack(b"".join(frame(1, 5, 2 * i + 1, get) + frame(3, 0, 2 * i + 1, b"\0\0\0\x08") for i in range(20000)))
+attack(b"".join(frame(6, 0, 0, b"12345678") for i in range(20000)))
+attack(frame(1, 4, 1, get) + b"".join(frame(0, 0, 1) for i in range(20000)))
+X
+ask 200 "$url/v2"
 stop
 
 # Several models, their weights, a token.

@@ -23,7 +23,7 @@ BEGIN {
 	seen = "^lib/exec/(session.h|state/.*|group/group[.]h|transport/(link.*|rendezvous)[.]h|plan/step[.]h)$"
 	may["formats"] = may["kernels"] = "lib/base lib/graph lib/lang lib/exec lib/pass"
 	may["remote"] = may["formats"] " formats"
-	may["remote/web"] = may["formats"] " formats"
+	may["remote/web"] = may["formats"] " formats remote"
 	may["app"] = may["remote"] " kernels remote"
 	may["app/serving"] = may["app"] " app"
 	only["protobuf-c"] = "formats|cmd/version.c|cmd/doctor.c"

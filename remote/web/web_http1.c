@@ -1,0 +1,190 @@
+#include "remote/web/web_private.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+/* HTTP/1.1 on a connection: one request after the other, each answered before the next is read. */
+
+/* Writes an answer to the output; HTTP/1.1. */
+static void put_answer(struct dfg_web_connection *connection, const struct dfg_web_answer *answer)
+{
+	struct dfg_text *out = &connection->out;
+	dfg_text_add(out, "HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n", answer->status,
+		dfg_web_reason(answer->status), answer->type, answer->body.length);
+	if (answer->field)
+		dfg_text_add(out, "%s\r\n", answer->field);
+	dfg_text_add(out, "%s\r\n", connection->is_last ? "connection: close\r\n" : "");
+	if (!answer->with_head)
+		dfg_text_put(out, answer->body.s, answer->body.length);
+	if (out->short_of_memory)
+		dfg_web_connection_drop(connection);
+}
+
+/* Answers a request that was not understood or is too large; the connection ends, because its framing is unknown. */
+void dfg_web_http1_refuse(struct dfg_web_connection *connection, int status, const char *why)
+{
+	struct dfg_web *web = connection->web;
+	struct dfg_web_answer answer = {.status = status, .type = "application/json"};
+	web->options.refuse(web->options.arg, status, why, &answer.body);
+	connection->is_last = connection->is_refused = true;
+	connection->begin_ns = 0;
+	connection->sent_ns = dfg_now();
+	put_answer(connection, &answer);
+	dfg_text_release(&answer.body);
+}
+
+/* Adds bytes to the body of the request; false: refused. */
+static bool add_body(struct dfg_web_connection *connection, const uint8_t *bytes, size_t count)
+{
+	struct dfg_web_exchange *exchange = connection->receiving;
+	size_t size = exchange->request.size;
+	if (count > connection->web->options.most_body - size) {
+		dfg_web_http1_refuse(connection, 413, "the body is too large");
+		return false;
+	}
+	if (!dfg_web_exchange_reserve(exchange, size + count)) {
+		dfg_web_http1_refuse(connection, 503, "the server holds too many bytes of requests");
+		return false;
+	}
+	memcpy(exchange->body + size, bytes, count);
+	exchange->request.size += count;
+	return true;
+}
+
+static void drop_input(struct dfg_web_connection *connection, size_t count)
+{
+	connection->in_size -= count;
+	connection->in_seen = 0;
+	memmove(connection->in, connection->in + count, connection->in_size);
+}
+
+static void hand_over(struct dfg_web_connection *connection)
+{
+	struct dfg_web_exchange *exchange = connection->receiving;
+	exchange->request.body = exchange->body;
+	connection->receiving = NULL;
+	connection->handled = exchange;
+	connection->begin_ns = 0;
+	connection->web->options.handle(connection->web->options.arg, &exchange->request);
+}
+
+static bool take_chunks(struct dfg_web_connection *connection)
+{
+	const uint8_t *in = (const uint8_t *)connection->in, *data;
+	size_t at = 0, used, count;
+	bool end = false;
+	while (!end && at < connection->in_size) {
+		if (!dfg_http1_chunk(&connection->chunks, in + at, connection->in_size - at, &used, &data, &count, &end)) {
+			dfg_web_http1_refuse(connection, 400, "the chunks of the body are malformed");
+			return false;
+		}
+		if (count && !add_body(connection, data, count))
+			return false;
+		at += used;
+	}
+	drop_input(connection, at);
+	return end;
+}
+
+/* Takes what has come of the body. False: more must come, or the request is refused. */
+static bool take_body(struct dfg_web_connection *connection)
+{
+	struct dfg_web_exchange *exchange = connection->receiving;
+	if (exchange->head.is_chunked)
+		return take_chunks(connection);
+	uint64_t left = exchange->head.length - exchange->request.size;
+	size_t count = left < connection->in_size ? (size_t)left : connection->in_size;
+	if (count && !add_body(connection, (const uint8_t *)connection->in, count))
+		return false;
+	drop_input(connection, count);
+	return exchange->request.size == exchange->head.length;
+}
+
+/* Makes a request of a complete head. False: refused. */
+static bool take_head(struct dfg_web_connection *connection, size_t size)
+{
+	struct dfg_web_exchange *exchange = dfg_zeros(1, sizeof *exchange);
+	const char *why;
+	char *text = exchange ? dfg_zeros(size + 1, 1) : NULL;
+	if (!text) {
+		dfg_free(exchange);
+		dfg_web_connection_drop(connection);
+		return false;
+	}
+	memcpy(text, connection->in, size);
+	drop_input(connection, size);
+	exchange->web = connection->web;
+	exchange->connection = connection;
+	exchange->text = text;
+	connection->receiving = exchange;
+	connection->chunks = (struct dfg_http1_chunks){0};
+	int status = dfg_http1_parse(text, size, &exchange->head, &why);
+	if (!status && exchange->head.length > connection->web->options.most_body) {
+		status = 413;
+		why = "the body is too large";
+	}
+	if (status) {
+		dfg_web_http1_refuse(connection, status, why);
+		return false;
+	}
+	char *question = strchr(exchange->head.target, '?');
+	if (question)
+		*question = 0;
+	exchange->request = (struct dfg_web_request){.method = exchange->head.method,
+		.path = exchange->head.target,
+		.query = question ? question + 1 : "",
+		.field = exchange->head.field,
+		.fields = exchange->head.fields,
+		.protocol = "http1",
+		.begin_ns = connection->begin_ns};
+	if (exchange->head.expects_continue && !connection->in_size)
+		(void)!send(connection->fd, "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL);
+	return true;
+}
+
+/* Empty lines before a request line are passed over. */
+static void drop_empty_lines(struct dfg_web_connection *connection)
+{
+	size_t count = 0;
+	while (connection->in_size >= count + 2 && !memcmp(connection->in + count, "\r\n", 2))
+		count += 2;
+	if (count)
+		drop_input(connection, count);
+}
+
+static bool find_head(struct dfg_web_connection *connection)
+{
+	drop_empty_lines(connection);
+	size_t most = connection->web->options.most_head;
+	size_t size = dfg_http1_head_size(connection->in, connection->in_size, connection->in_seen);
+	connection->in_seen = connection->in_size;
+	if (connection->in_size && !connection->begin_ns)
+		connection->begin_ns = dfg_now();
+	if (size ? size > most : connection->in_size > most) {
+		dfg_web_http1_refuse(connection, 431, "the head of the request is too large");
+		return false;
+	}
+	return size && take_head(connection, size);
+}
+
+/* Handles the bytes that have come, up to the end of one request. */
+void dfg_web_http1_receive(struct dfg_web_connection *connection)
+{
+	while (!connection->handled && !connection->is_last && !connection->is_dead && connection->in_size) {
+		if (!connection->receiving && !find_head(connection))
+			break;
+		if (!take_body(connection))
+			break;
+		hand_over(connection);
+	}
+}
+
+void dfg_web_http1_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)
+{
+	connection->handled = NULL;
+	connection->is_last |= !exchange->head.keeps_alive || atomic_load(&connection->web->draining);
+	put_answer(connection, &exchange->answer);
+	dfg_web_exchange_free(exchange);
+	if (!connection->is_dead && !connection->is_last)
+		dfg_web_http1_receive(connection);
+}

@@ -1,0 +1,326 @@
+#include "remote/nghttp2.h"
+#include "remote/web/web_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * HTTP/2 on a connection: libnghttp2 reads and writes frames, each stream is a request. A request's body is bounded as with
+ * HTTP/1.1. Frames that make work without asking for any (RST_STREAM, SETTINGS, PING, empty DATA) are counted; a client
+ * that sends more of them than its requests explain is told to calm down, and the connection ends.
+ */
+enum {
+	STREAMS = 100,
+	WINDOW = 1 << 20,
+	OUT_BYTES = 256 << 10,
+	FRAMES = 500,
+	FRAMES_A_REQUEST = 4,
+	ANSWER_BYTES_A_FRAME = 4096
+};
+
+struct dfg_web_http2 {
+	nghttp2_session *session;
+	double frames; /* that it may still send */
+};
+
+static struct dfg_web_exchange *stream_of(const struct dfg_web_connection *connection, int32_t stream)
+{
+	struct dfg_web_exchange *exchange = connection->streams;
+	while (exchange && exchange->stream != stream)
+		exchange = exchange->next_stream;
+	return exchange;
+}
+
+static void unlink_stream(struct dfg_web_exchange *exchange)
+{
+	*exchange->at_stream = exchange->next_stream;
+	if (exchange->next_stream)
+		exchange->next_stream->at_stream = exchange->at_stream;
+	exchange->connection = NULL;
+}
+
+/* False: the connection is ending. */
+static bool charge(struct dfg_web_connection *connection)
+{
+	struct dfg_web_http2 *http2 = connection->http2;
+	if ((http2->frames -= 1) >= 0)
+		return true;
+	dfg_nghttp2_session_terminate_session(http2->session, NGHTTP2_ENHANCE_YOUR_CALM);
+	return false;
+}
+
+static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct dfg_web_connection *connection = arg;
+	(void)session;
+	if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+		return 0;
+	struct dfg_web_exchange *exchange = dfg_zeros(1, sizeof *exchange);
+	if (!exchange)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	*exchange = (struct dfg_web_exchange){.web = connection->web,
+		.connection = connection,
+		.stream = frame->hd.stream_id,
+		.next_stream = connection->streams,
+		.at_stream = &connection->streams,
+		.request = {.method = "", .path = "", .query = "", .protocol = "http2", .begin_ns = dfg_now()}};
+	if (connection->streams)
+		connection->streams->at_stream = &exchange->next_stream;
+	connection->streams = exchange;
+	return 0;
+}
+
+/* ":authority" counts as Host, which a request may have instead. */
+static bool keep_field(struct dfg_web_exchange *exchange, const char *name, const char *value)
+{
+	struct dfg_http1_head *head = &exchange->head;
+	if (!strcmp(name, ":method")) {
+		exchange->request.method = value;
+	} else if (!strcmp(name, ":path")) {
+		char *question = strchr(value, '?');
+		exchange->request.path = value;
+		exchange->request.query = question ? question + 1 : "";
+		if (question)
+			*question = 0;
+	} else if (name[0] != ':' || !strcmp(name, ":authority")) {
+		if (head->fields == DFG_HTTP1_FIELDS)
+			return false;
+		head->field[head->fields++] = (struct dfg_http_field){name[0] == ':' ? "host" : name, value};
+	}
+	return true;
+}
+
+static int take_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length,
+	const uint8_t *value, size_t length, uint8_t flags, void *arg)
+{
+	struct dfg_web_connection *connection = arg;
+	struct dfg_web_exchange *exchange = stream_of(connection, frame->hd.stream_id);
+	(void)session, (void)flags;
+	if (!exchange || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+		return 0; /* a trailer */
+	exchange->head_bytes += name_length + length + 32;
+	const char *name_copy = dfg_arena_copy(&exchange->arena, name, name_length);
+	const char *value_copy = dfg_arena_copy(&exchange->arena, value, length);
+	bool is_good = exchange->head_bytes <= connection->web->options.most_head && name_copy && value_copy;
+	return is_good && keep_field(exchange, name_copy, value_copy) ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+}
+
+static ssize_t read_answer(nghttp2_session *session, int32_t stream, uint8_t *to, size_t capacity, uint32_t *flags,
+	nghttp2_data_source *source, void *arg)
+{
+	struct dfg_web_exchange *exchange = source->ptr;
+	const struct dfg_text *body = &exchange->answer.body;
+	size_t left = body->length - exchange->sent, n = left < capacity ? left : capacity;
+	(void)session, (void)stream, (void)arg;
+	if (n)
+		memcpy(to, body->s + exchange->sent, n);
+	exchange->sent += n;
+	exchange->connection->http2->frames += (double)n / ANSWER_BYTES_A_FRAME; /* for its WINDOW_UPDATEs */
+	if (exchange->sent == body->length)
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
+	return (ssize_t)n;
+}
+
+static nghttp2_nv field_of(const char *name, size_t name_length, const char *value)
+{
+	return (nghttp2_nv){(uint8_t *)name, (uint8_t *)value, name_length, strlen(value), NGHTTP2_NV_FLAG_NONE};
+}
+
+/* The stream refers to the exchange until it ends: close_stream(). */
+void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)
+{
+	const struct dfg_web_answer *answer = &exchange->answer;
+	char status[4], length[24];
+	nghttp2_nv field[4];
+	size_t n = 3;
+	nghttp2_data_provider body = {.source.ptr = exchange, .read_callback = read_answer};
+	snprintf(status, sizeof status, "%d", answer->status);
+	snprintf(length, sizeof length, "%zu", answer->body.length);
+	field[0] = field_of(":status", 7, status);
+	field[1] = field_of("content-type", 12, answer->type);
+	field[2] = field_of("content-length", 14, length);
+	exchange->is_answered = true;
+	const char *colon = answer->field ? strchr(answer->field, ':') : NULL;
+	if (colon)
+		field[n++] = field_of(answer->field, (size_t)(colon - answer->field), colon + 2);
+	if (exchange->is_closed) {
+		unlink_stream(exchange);
+		dfg_web_exchange_free(exchange);
+	} else if (dfg_nghttp2_submit_response(
+				   connection->http2->session, exchange->stream, field, n, answer->with_head ? NULL : &body)) {
+		dfg_web_connection_drop(connection);
+	}
+}
+
+static void refuse(
+	struct dfg_web_connection *connection, struct dfg_web_exchange *exchange, int status, const char *why)
+{
+	struct dfg_web *web = connection->web;
+	exchange->is_handled = true;
+	exchange->answer = (struct dfg_web_answer){.status = status, .type = "application/json"};
+	web->options.refuse(web->options.arg, status, why, &exchange->answer.body);
+	dfg_web_http2_answer(connection, exchange);
+}
+
+static int take_data(
+	nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes, size_t count, void *arg)
+{
+	struct dfg_web_connection *connection = arg;
+	struct dfg_web_exchange *exchange = stream_of(connection, stream);
+	(void)session, (void)flags;
+	if (!exchange || exchange->is_handled)
+		return 0;
+	size_t size = exchange->request.size;
+	if (count > connection->web->options.most_body - size) {
+		refuse(connection, exchange, 413, "the body is too large");
+	} else if (!dfg_web_exchange_reserve(exchange, size + count)) {
+		refuse(connection, exchange, 503, "the server holds too many bytes of requests");
+	} else {
+		memcpy(exchange->body + size, bytes, count);
+		exchange->request.size += count;
+		connection->http2->frames += count > 1024;
+	}
+	return 0;
+}
+
+static void hand_over(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)
+{
+	exchange->is_handled = true;
+	exchange->request.field = exchange->head.field;
+	exchange->request.fields = exchange->head.fields;
+	exchange->request.body = exchange->body;
+	connection->http2->frames += FRAMES_A_REQUEST;
+	if (connection->http2->frames > FRAMES)
+		connection->http2->frames = FRAMES;
+	connection->web->options.handle(connection->web->options.arg, &exchange->request);
+}
+
+static int take_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct dfg_web_connection *connection = arg;
+	struct dfg_web_exchange *exchange = stream_of(connection, frame->hd.stream_id);
+	bool is_request = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+	(void)session;
+	if (!charge(connection))
+		return 0;
+	if (exchange && !exchange->is_handled && is_request && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
+		hand_over(connection, exchange);
+	return 0;
+}
+
+/* A request whose answer is still being computed stays until that is there. */
+static int close_stream(nghttp2_session *session, int32_t stream, uint32_t error, void *arg)
+{
+	struct dfg_web_exchange *exchange = stream_of(arg, stream);
+	(void)session, (void)error;
+	if (!exchange)
+		return 0;
+	exchange->is_closed = true;
+	atomic_store(&exchange->request.gone_ns, 1);
+	if (exchange->is_answered || !exchange->is_handled) {
+		unlink_stream(exchange);
+		dfg_web_exchange_free(exchange);
+	}
+	return 0;
+}
+
+static bool open_session(struct dfg_web_connection *connection)
+{
+	static const nghttp2_settings_entry settings[] = {
+		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, STREAMS}, {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW}};
+	nghttp2_session_callbacks *callbacks;
+	nghttp2_option *option;
+	if (dfg_nghttp2_session_callbacks_new(&callbacks))
+		return false;
+	if (dfg_nghttp2_option_new(&option)) {
+		dfg_nghttp2_session_callbacks_del(callbacks);
+		return false;
+	}
+	dfg_nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
+	dfg_nghttp2_session_callbacks_set_on_header_callback(callbacks, take_header);
+	dfg_nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, take_frame);
+	dfg_nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, take_data);
+	dfg_nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, close_stream);
+	dfg_nghttp2_option_set_max_outbound_ack(option, FRAMES);
+	dfg_nghttp2_option_set_max_settings(option, 32);
+	bool good = !dfg_nghttp2_session_server_new2(&connection->http2->session, callbacks, connection, option);
+	dfg_nghttp2_session_callbacks_del(callbacks);
+	dfg_nghttp2_option_del(option);
+	return good && !dfg_nghttp2_submit_settings(connection->http2->session, NGHTTP2_FLAG_NONE, settings, 2) &&
+		   !dfg_nghttp2_session_set_local_window_size(connection->http2->session, NGHTTP2_FLAG_NONE, 0, 16 * WINDOW);
+}
+
+void dfg_web_http2_new(struct dfg_web_connection *connection)
+{
+	connection->is_known = true;
+	connection->begin_ns = 0;
+	connection->http2 = dfg_zeros(1, sizeof *connection->http2);
+	if (!connection->http2 || !open_session(connection))
+		dfg_web_connection_drop(connection);
+	else
+		connection->http2->frames = FRAMES;
+}
+
+void dfg_web_http2_free(struct dfg_web_connection *connection)
+{
+	if (!connection->http2)
+		return;
+	dfg_nghttp2_session_del(connection->http2->session); /* NULL is fine */
+	dfg_free(connection->http2);
+	for (struct dfg_web_exchange *exchange = connection->streams, *next; exchange; exchange = next) {
+		bool is_waiting = exchange->is_handled && !exchange->is_answered;
+		next = exchange->next_stream;
+		exchange->connection = NULL;
+		atomic_store(&exchange->request.gone_ns, 1);
+		if (!is_waiting)
+			dfg_web_exchange_free(exchange);
+	}
+	connection->streams = NULL;
+}
+
+void dfg_web_http2_receive(struct dfg_web_connection *connection)
+{
+	if (connection->is_dead)
+		return;
+	ssize_t n =
+		dfg_nghttp2_session_mem_recv(connection->http2->session, (const uint8_t *)connection->in, connection->in_size);
+	connection->in_size = 0;
+	if (n < 0)
+		dfg_web_connection_drop(connection);
+}
+
+bool dfg_web_http2_has_output(const struct dfg_web_connection *connection)
+{
+	return dfg_nghttp2_session_want_write(connection->http2->session);
+}
+
+bool dfg_web_http2_pull(struct dfg_web_connection *connection)
+{
+	nghttp2_session *session = connection->http2->session;
+	const uint8_t *bytes;
+	ssize_t n = 0;
+	while (connection->out.length - connection->sent < OUT_BYTES &&
+		   (n = dfg_nghttp2_session_mem_send(session, &bytes)) > 0)
+		dfg_text_put(&connection->out, bytes, (size_t)n);
+	if (n < 0 || connection->out.short_of_memory) {
+		dfg_web_connection_drop(connection);
+		return false;
+	}
+	bool ends = !dfg_nghttp2_session_want_read(session) && !dfg_nghttp2_session_want_write(session);
+	connection->is_last |= ends;
+	if (ends && connection->out.length == connection->sent)
+		dfg_web_connection_drop(connection);
+	return !connection->is_dead;
+}
+
+void dfg_web_http2_tick(struct dfg_web_connection *connection, uint64_t now)
+{
+	uint64_t limit = (uint64_t)connection->web->options.timeout_ms * 1000000;
+	for (struct dfg_web_exchange *exchange = connection->streams, *next; exchange; exchange = next) {
+		next = exchange->next_stream;
+		if (!exchange->is_handled && now > exchange->request.begin_ns + limit)
+			refuse(connection, exchange, 408, "the request was not complete in time");
+	}
+	if (atomic_load(&connection->web->draining) && !connection->streams)
+		dfg_nghttp2_session_terminate_session(connection->http2->session, NGHTTP2_NO_ERROR);
+}
