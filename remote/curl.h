@@ -1,6 +1,6 @@
 #pragma once
 
-#include "remote/dynamic_library.h"
+#include "lib/base/dynamic_library.h"
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>

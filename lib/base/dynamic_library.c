@@ -1,4 +1,4 @@
-#include "remote/dynamic_library.h"
+#include "lib/base/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
