@@ -12,7 +12,7 @@
 
 /* csv is last, as any text may be csv */
 static const struct dfg_array_codec *const codecs[] = {
-	&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_netcdf, &dfg_csv};
+	&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_netcdf, &dfg_hdf5, &dfg_csv};
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
 void dfg_arrays_release(struct dfg_arrays *arrays)

@@ -5,7 +5,7 @@
 
 /*
  * Named arrays read from a file or to be written to one: npy (one array with the name ""), npz, safetensors, idx, netcdf,
- * csv. The order is that of the file.
+ * hdf5, csv. The order is that of the file.
  */
 struct dfg_arrays {
 	struct dfg_array {
@@ -77,7 +77,7 @@ struct dfg_array_codec {
 	struct dfg_err *(*open)(
 		const struct dfg_array_file *file, const char *name, struct dfg_array_rows *out_rows, bool *out_found);
 };
-extern const struct dfg_array_codec dfg_npy, dfg_npz, dfg_safetensors, dfg_idx, dfg_netcdf, dfg_csv;
+extern const struct dfg_array_codec dfg_npy, dfg_npz, dfg_safetensors, dfg_idx, dfg_netcdf, dfg_hdf5, dfg_csv;
 
 /*
  * Reads a file of any format, recognised by content; csv, which has no magic, by its suffix or as any other text. "-"

@@ -83,7 +83,6 @@ with h5py.File("types.h5", "w", libver="earliest") as file:
     part[8:16] = rows[8:16]
     arrays["storage/partly"] = part[...]
     file["link"] = h5py.SoftLink("/storage/chunked")
-    arrays["link"] = rows
     compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     compact.set_layout(h5py.h5d.COMPACT)
     space = h5py.h5s.create_simple((2, 3))
@@ -94,7 +93,7 @@ np.savez_compressed("types.npz", **arrays)
 
 # The newer form of groups and indices of chunks.
 rows = ramp((50, 7), "f4")
-with h5py.File("latest.h5", "w", libver="latest") as file:
+with h5py.File("latest.h5", "w", libver=("v110", "v110")) as file:
     for i, options in enumerate([{}, {"chunks": (8, 7)}, {"chunks": (8, 3), "maxshape": (None, None)}, {
             "chunks": (8, 7), "maxshape": (None, 7), "compression": "gzip"}]):
         file.create_dataset(f"group/{i}", data=rows, **options)
