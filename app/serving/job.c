@@ -16,7 +16,8 @@ struct dfg_serving_job *dfg_job_new(struct dfg_served *served, struct dfg_web_re
 	job->feed = dfg_arena_zeros(&job->arena, job->live->n_in, sizeof *job->feed);
 	job->output = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->output);
 	job->value = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->value);
-	if (job->feed && job->output && job->value)
+	job->is_binary = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->is_binary);
+	if (job->feed && job->output && job->value && job->is_binary)
 		return job;
 	dfg_job_free(job);
 	return NULL;

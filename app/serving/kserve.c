@@ -98,7 +98,8 @@ static void answer_server(struct dfg_serving *serving, struct dfg_web_request *r
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "name"), dfg_json_string(&json, "dfg");
 	dfg_json_key(&json, "version"), dfg_json_string(&json, DFG_VERSION);
-	dfg_json_key(&json, "extensions"), dfg_json_open(&json, '['), dfg_json_close(&json, ']');
+	dfg_json_key(&json, "extensions"), dfg_json_open(&json, '[');
+	dfg_json_string(&json, "binary_tensor_data"), dfg_json_close(&json, ']');
 	dfg_json_close(&json, '}');
 	dfg_serving_reply_json(&serving->other, request, protocol, &json);
 }
@@ -121,7 +122,7 @@ void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *requ
 }
 
 static struct dfg_err *put_output(
-	struct dfg_json_out *json, const struct dfg_serving_port *port, const struct dfg_tensor *value)
+	struct dfg_json_out *json, const struct dfg_serving_port *port, const struct dfg_tensor *value, bool is_binary)
 {
 	struct dfg_tensor flat = *value;
 	const char *type = name_of(value->dtype);
@@ -133,9 +134,31 @@ static struct dfg_err *put_output(
 	dfg_json_key(json, "name"), dfg_json_string(json, port->name);
 	dfg_json_key(json, "datatype"), dfg_json_string(json, type);
 	put_shape(json, &value->shape);
-	dfg_json_key(json, "data"), dfg_json_elements(json, &flat);
+	if (is_binary) {
+		dfg_json_key(json, "parameters"), dfg_json_open(json, '{');
+		dfg_json_key(json, "binary_data_size"), dfg_json_uint(json, dfg_kserve_binary_size(value));
+		dfg_json_close(json, '}');
+	} else {
+		dfg_json_key(json, "data"), dfg_json_elements(json, &flat);
+	}
 	dfg_json_close(json, '}');
 	return NULL;
+}
+
+/* Appends the outputs that are sent as bytes; a header field says where they begin. */
+static void put_binary(struct dfg_serving_job *job, struct dfg_text *body, struct dfg_web_answer *answer)
+{
+	size_t json = body->length;
+	bool any = false;
+	for (uint32_t i = 0; i < job->n_output; i++)
+		if (job->is_binary[job->output[i]]) {
+			any = true;
+			dfg_kserve_put(body, &job->value[i]);
+		}
+	if (!any)
+		return;
+	answer->type = "application/octet-stream";
+	snprintf(answer->field, sizeof answer->field, "inference-header-content-length: %zu", json);
 }
 
 static struct dfg_err *answer(struct dfg_serving_job *job, struct dfg_web_answer *out_answer)
@@ -149,10 +172,11 @@ static struct dfg_err *answer(struct dfg_serving_job *job, struct dfg_web_answer
 		dfg_json_key(&json, "id"), dfg_json_string(&json, job->id);
 	dfg_json_key(&json, "outputs"), dfg_json_open(&json, '[');
 	for (uint32_t i = 0; i < job->n_output && !err; i++)
-		err = put_output(&json, &job->live->out[job->output[i]], &job->value[i]);
+		err = put_output(&json, &job->live->out[job->output[i]], &job->value[i], job->is_binary[job->output[i]]);
 	dfg_json_close(&json, ']');
 	dfg_json_close(&json, '}');
 	dfg_text_put(&json.text, "\n", 1);
+	put_binary(job, &json.text, out_answer);
 	out_answer->body = json.text;
 	return err;
 }
@@ -207,6 +231,13 @@ static struct dfg_err *read_input(struct dfg_serving_job *job, const struct dfg_
 		return DFG_ERR(DFG_DATA, "there is no datatype '%.40s'", type->string);
 	DFG_TRY(read_shape(input, &shape));
 	DFG_TRY(check_type(job, name, dtype, &shape));
+	const struct dfg_json *bytes = dfg_json_get(dfg_json_get(input, "parameters"), "binary_data_size");
+	if (bytes) {
+		uint64_t size;
+		DFG_TRY(dfg_json_need_size(dfg_json_get(input, "parameters"), "binary_data_size", &size));
+		DFG_TRY(dfg_kserve_take(job, size, dtype, &shape, &tensor));
+		return dfg_job_feed(job, name, &tensor);
+	}
 	DFG_TRY(dfg_json_need(input, "data", DFG_JSON_ARRAY, &data));
 	DFG_TRY(check_count(data, &shape, job->request->size));
 	DFG_TRY(dfg_json_to_tensor(data, dtype, &shape, &tensor));
@@ -221,12 +252,24 @@ static struct dfg_err *read_inputs(struct dfg_serving_job *job, const struct dfg
 		DFG_TRY(dfg_err_note(dfg_json_need(input, "name", DFG_JSON_STRING, &name), "an input"));
 		DFG_TRY(dfg_err_note(read_input(job, input, name->string), "input '%.200s'", name->string));
 	}
+	if (job->binary_size)
+		return DFG_ERR(DFG_DATA, "%zu bytes after the JSON belong to no input", job->binary_size);
 	return NULL;
+}
+
+/* Whether the parameters of an output, or of the request for all outputs, ask for bytes. */
+static bool wants_binary(const struct dfg_json *object, const char *key, bool otherwise)
+{
+	const struct dfg_json *value = dfg_json_get(dfg_json_get(object, "parameters"), key);
+	return value && value->kind == DFG_JSON_BOOL ? value->truth : otherwise;
 }
 
 static struct dfg_err *read_request(struct dfg_serving_job *job, const struct dfg_json *root)
 {
 	const struct dfg_json *outputs = dfg_json_get(root, "outputs"), *id = dfg_json_get(root, "id"), *name;
+	bool all_binary = wants_binary(root, "binary_data_output", false);
+	for (uint32_t i = 0; i < job->live->n_out; i++)
+		job->is_binary[i] = all_binary;
 	if (id && id->kind != DFG_JSON_STRING)
 		return DFG_ERR(DFG_DATA, "\"id\" must be a string");
 	job->id = id ? id->string : NULL;
@@ -235,6 +278,7 @@ static struct dfg_err *read_request(struct dfg_serving_job *job, const struct df
 	for (const struct dfg_json *output = outputs ? outputs->first : NULL; output; output = output->next) {
 		DFG_TRY(dfg_err_note(dfg_json_need(output, "name", DFG_JSON_STRING, &name), "an output"));
 		DFG_TRY(dfg_job_fetch(job, name->string));
+		job->is_binary[job->output[job->n_output - 1]] = wants_binary(output, "binary_data", all_binary);
 	}
 	return read_inputs(job, root);
 }
@@ -248,7 +292,10 @@ static void infer(struct dfg_served *served, struct dfg_web_request *request)
 		return;
 	}
 	job->answer = answer;
-	struct dfg_err *err = dfg_json_read(request->body, request->size, &job->arena, &root);
+	size_t size;
+	struct dfg_err *err = dfg_kserve_divide(job, &size);
+	if (!err)
+		err = dfg_json_read(request->body, size, &job->arena, &root);
 	if (!err && root->kind != DFG_JSON_OBJECT)
 		err = DFG_ERR(DFG_DATA, "the body must be a JSON object, not %s", dfg_json_kind_name(root->kind));
 	if (err) {

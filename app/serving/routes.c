@@ -71,7 +71,9 @@ void dfg_serving_reply(
 		dfg_text_release(&answer->body);
 		answer->status = 503;
 	}
-	answer->field = field_of(answer->status);
+	const char *field = field_of(answer->status);
+	if (field)
+		snprintf(answer->field, sizeof answer->field, "%s", field);
 	answer->with_head = !strcmp(request->method, "HEAD");
 	dfg_served_count(served, protocol, answer->status);
 	pthread_mutex_lock(&served->lock);

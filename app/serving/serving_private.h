@@ -91,8 +91,11 @@ struct dfg_serving_job {
 	uint32_t *output;         /* numbers of the requested outputs */
 	struct dfg_tensor *value; /* by requested output */
 	uint32_t n_output;
-	const char *id; /* of KServe's protocol; NULL: none */
-	bool by_row;    /* of TensorFlow's: the request had instances */
+	const char *id;        /* of KServe's protocol; NULL: none */
+	bool *is_binary;       /* of KServe's: whether a requested output is sent as bytes after the JSON */
+	const uint8_t *binary; /* of KServe's: the bytes after the JSON that no input has taken yet */
+	size_t binary_size;
+	bool by_row; /* of TensorFlow's: the request had instances */
 	const struct dfg_array_codec *codec;
 	struct dfg_err *(*answer)(struct dfg_serving_job *job, struct dfg_web_answer *out_answer);
 	uint64_t begin_ns, deadline_ns; /* deadline 0: none */
@@ -139,6 +142,15 @@ void dfg_kserve_model(struct dfg_served *served, struct dfg_web_request *request
 void dfg_tensorflow_model(struct dfg_served *served, struct dfg_web_request *request, const char *rest);
 void dfg_arrays_run(struct dfg_served *served, struct dfg_web_request *request);
 void dfg_serving_metrics(struct dfg_serving *serving, struct dfg_web_request *request);
+
+/* kserve_binary.c: tensors as bytes, little-endian in C order; a string has its length before it, as u32. */
+/* Divides the body into JSON and bytes, by a header field of the request. */
+DFG_MUST_CHECK struct dfg_err *dfg_kserve_divide(struct dfg_serving_job *job, size_t *out_json_size);
+/* Takes the next `size` bytes for an input. */
+DFG_MUST_CHECK struct dfg_err *dfg_kserve_take(struct dfg_serving_job *job, uint64_t size, enum dfg_dtype dtype,
+	const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
+uint64_t dfg_kserve_binary_size(const struct dfg_tensor *tensor);
+void dfg_kserve_put(struct dfg_text *out, const struct dfg_tensor *tensor);
 
 /* metrics.c */
 void dfg_served_count(struct dfg_served *served, const char *protocol, int status);

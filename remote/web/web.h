@@ -46,8 +46,8 @@ const char *dfg_web_field(const struct dfg_web_request *request, const char *nam
 /* An answer. `body` is taken. */
 struct dfg_web_answer {
 	int status;
-	const char *type;  /* the Content-Type; static */
-	const char *field; /* one more header line, such as "retry-after: 1"; static, or NULL */
+	const char *type; /* the Content-Type; static */
+	char field[64];   /* one more header line, such as "retry-after: 1"; "": none */
 	struct dfg_text body;
 	bool with_head; /* the answer to HEAD: the body is not sent, its length is */
 };

@@ -11,7 +11,7 @@ static void put_answer(struct dfg_web_connection *connection, const struct dfg_w
 	struct dfg_text *out = &connection->out;
 	dfg_text_add(out, "HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n", answer->status,
 		dfg_web_reason(answer->status), answer->type, answer->body.length);
-	if (answer->field)
+	if (*answer->field)
 		dfg_text_add(out, "%s\r\n", answer->field);
 	dfg_text_add(out, "%s\r\n", connection->is_last ? "connection: close\r\n" : "");
 	if (!answer->with_head)

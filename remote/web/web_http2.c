@@ -140,7 +140,7 @@ void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_
 	field[1] = field_of("content-type", 12, answer->type);
 	field[2] = field_of("content-length", 14, length);
 	exchange->is_answered = true;
-	const char *colon = answer->field ? strchr(answer->field, ':') : NULL;
+	const char *colon = strchr(answer->field, ':');
 	if (colon)
 		field[n++] = field_of(answer->field, (size_t)(colon - answer->field), colon + 2);
 	if (exchange->is_closed) {

@@ -118,6 +118,29 @@ ask 200 "$url/metrics"
 has answer 'dfg_requests_total{model="two",protocol="tensorflow-rest",code="501"} 1'
 has answer 'dfg_request_seconds_bucket{model="two",le="+Inf"}'
 
+# KServe's tensors as bytes, in and out.
+python3 - "$url" <<'X'
+import http.client, json, struct, sys
+connection = http.client.HTTPConnection(sys.argv[1].split("//")[1])
+def infer(head, data, length=None):
+    text = json.dumps(head).encode()
+    connection.request("POST", "/v2/models/two/infer", text + data, {"Inference-Header-Content-Length": str(length or len(text))})
+    answer = connection.getresponse()
+    return answer, answer.read()
+x = {"name": "x", "datatype": "FP32", "shape": [1, 3], "parameters": {"binary_data_size": 12}}
+answer, body = infer({"inputs": [x], "outputs": [{"name": "y", "parameters": {"binary_data": True}}]}, struct.pack("<3f", 1, 2, 3))
+size = int(answer.headers["Inference-Header-Content-Length"])
+assert json.loads(body[:size])["outputs"][0]["parameters"] == {"binary_data_size": 12}, body
+assert struct.unpack("<3f", body[size:]) == (3, 5, 7), body
+k = {"name": "k", "datatype": "INT32", "shape": [1], "parameters": {"binary_data_size": 4}}
+answer, body = infer({"inputs": [k, x], "parameters": {"binary_data_output": True}}, struct.pack("<i3f", 4, 1, 2, 3))
+assert struct.unpack("<4f", body[-16:]) == (3, 5, 7, 10), body
+for head, data, length, words in [({"inputs": [x]}, b"12345678", None, b"8 bytes are left"), ({"inputs": [x]}, b"1" * 13, None, b"belong to no input"),
+        ({"inputs": [dict(x, shape=[2, 3])]}, b"1" * 12, None, b"there are 12 bytes"), ({"inputs": [x]}, b"", 9999, b"up to"),
+        ({"inputs": [dict(x, parameters={"binary_data_size": -1})]}, b"", None, b"binary_data_size")]:
+    answer, body = infer(head, data, length)
+    assert answer.status in (400, 422) and words in body, (head, answer.status, body)
+X
 # Many requests on one connection, of which some are refused.
 python3 - "$url" <<'X'
 import http.client, json, sys
