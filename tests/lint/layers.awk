@@ -9,7 +9,7 @@ BEGIN {
 	may["lib/exec/transport"] = may["lib/exec/state"] = graph
 	may["lib/exec/plan"] = graph "lib/exec/transport lib/exec/state"
 	may["lib/exec/kernel"] = graph "lib/exec/state lib/exec/plan"
-	may["lib/exec/group"] = graph "lib/exec/state"
+	may["lib/exec/group"] = graph "lib/exec/transport lib/exec/state"
 	may["lib/exec/linear"] = graph "lib/exec/state lib/exec/plan lib/exec/kernel"
 	may["lib/exec/dataflow"] = graph "lib/exec/transport lib/exec/state lib/exec/plan lib/exec/kernel"
 	pass = graph "lib/lang "

@@ -83,6 +83,21 @@ static void a_sum_knows_the_missing_shard(void **state)
 	dfg_tree_sum_release(&sum);
 }
 
+/* Halves are added as f32: their rounded result is no room for the next contribution. */
+static void a_buffer_that_is_too_small_is_not_used_again(void **state)
+{
+	(void)state;
+	struct dfg_tree_sum sum = {0};
+	struct dfg_buffer *small, *buffer;
+	dfg_tree_sum_begin(&sum, 2, DFG_F32, 1000);
+	succeeds(dfg_buffer_new(DFG_F16, 2000, &small));
+	dfg_tree_sum_give(&sum, small);
+	succeeds(dfg_tree_sum_buffer(&sum, &buffer));
+	assert_true(buffer->room >= 4000);
+	dfg_buffer_unref(buffer);
+	dfg_tree_sum_release(&sum);
+}
+
 static void rows_are_shared_out_in_order(void **state)
 {
 	(void)state;
@@ -230,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_have_one_order_whatever_arrives_first),
 		cmocka_unit_test(a_sum_knows_the_missing_shard),
+		cmocka_unit_test(a_buffer_that_is_too_small_is_not_used_again),
 		cmocka_unit_test(rows_are_shared_out_in_order),
 		cmocka_unit_test(means_are_weighted_by_rows_and_sums_are_not),
 		cmocka_unit_test(complex_numbers_are_reduced_by_part),

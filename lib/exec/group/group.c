@@ -1,37 +1,11 @@
 #include "lib/exec/group/group.h"
 
-#include "lib/base/mem.h"
-#include "lib/exec/group/tree.h"
+#include "lib/exec/group/direct.h"
 #include "lib/graph/op.h"
 
 #include <string.h>
 
-static const char group_kind[] = "group";
-
-struct bucket {
-	bool begun, is_sum;
-	enum dfg_dtype dtype; /* of the tensors */
-	struct dfg_shape *shape;
-	size_t *offset; /* by tensor, in elements of the sum; one more entry than tensors */
-	uint32_t n;
-	struct dfg_tree_sum sum;
-	struct dfg_buffer *result; /* NULL: not computed yet */
-};
-
-struct dfg_group {
-	struct dfg_resource resource;
-	pthread_mutex_t step; /* held by the step in progress */
-	pthread_mutex_t lock; /* protects the list of buckets, not their contents */
-	struct bucket **bucket;
-	size_t count, room;
-	struct dfg_shard shard;
-	bool entered;
-	struct stream { /* a stream of random numbers that the step has drawn from */
-		struct dfg_variable *position;
-		uint64_t drawn; /* blocks, in the compute run in progress */
-	} * stream;
-	size_t streams, stream_room;
-};
+static const char group_kind[] = "group", group_name[] = "dfg/group";
 
 struct dfg_shard dfg_shard_of(uint32_t number, uint32_t shards, int64_t batch)
 {
@@ -45,6 +19,8 @@ static void free_bucket(struct bucket *bucket)
 		return;
 	dfg_buffer_unref(bucket->result);
 	dfg_tree_sum_release(&bucket->sum);
+	dfg_direct_release(bucket);
+	pthread_mutex_destroy(&bucket->lock);
 	dfg_free(bucket->shape);
 	dfg_free(bucket->offset);
 	dfg_free(bucket);
@@ -57,6 +33,10 @@ static void free_group(struct dfg_resource *resource)
 		free_bucket(group->bucket[i]);
 	dfg_free(group->bucket);
 	dfg_free(group->stream);
+	dfg_free(group->peer);
+	dfg_free(group->owner);
+	dfg_err_free(group->failed);
+	dfg_err_free(group->lost);
 	pthread_mutex_destroy(&group->lock);
 	pthread_mutex_destroy(&group->step);
 	dfg_free(group);
@@ -86,15 +66,58 @@ static struct dfg_err *make_group(void *arg, const char *name, struct dfg_resour
 	const char *copy = memcpy(group + 1, name, length + 1);
 	group->resource = (struct dfg_resource){.kind = group_kind, .name = copy, .free = free_group};
 	atomic_init(&group->resource.refs, 1);
-	group->shard = dfg_shard_of(0, 1, 1);
+	group->shard = group->whole = dfg_shard_of(0, 1, 1);
 	*out_resource = &group->resource;
 	return NULL;
+}
+
+struct dfg_err *dfg_group_new(
+	const struct dfg_link *const *link, uint32_t self, uint32_t replicas, struct dfg_group **out_group)
+{
+	struct dfg_resource *resource;
+	DFG_TRY(make_group(NULL, group_name, &resource));
+	struct dfg_group *group = (struct dfg_group *)resource;
+	group->self = self;
+	group->replicas = replicas;
+	if (replicas > 1) {
+		group->peer = dfg_zeros(replicas, sizeof *group->peer);
+		group->owner = dfg_zeros(replicas, sizeof *group->owner);
+	}
+	if (replicas > 1 && (!group->peer || !group->owner)) {
+		dfg_resource_unref(resource);
+		return dfg_no_memory("a group");
+	}
+	for (uint32_t i = 0; i < replicas && group->peer; i++)
+		group->peer[i].link = (struct dfg_link *)link[i];
+	*out_group = group;
+	return NULL;
+}
+
+void dfg_group_free(struct dfg_group *group)
+{
+	if (group)
+		dfg_resource_unref(&group->resource);
+}
+
+static struct dfg_err *share_group(void *arg, const char *name, struct dfg_resource **out_resource)
+{
+	(void)name;
+	struct dfg_group *group = arg;
+	atomic_fetch_add(&group->resource.refs, 1);
+	*out_resource = &group->resource;
+	return NULL;
+}
+
+struct dfg_err *dfg_group_share(struct dfg_group *group, struct dfg_state *state)
+{
+	struct dfg_resource *resource;
+	return dfg_state_resource(state, group_name, group_kind, share_group, group, &resource);
 }
 
 struct dfg_err *dfg_group_of(struct dfg_state *state, struct dfg_group **out_group)
 {
 	struct dfg_resource *resource;
-	DFG_TRY(dfg_state_resource(state, "dfg/group", group_kind, make_group, NULL, &resource));
+	DFG_TRY(dfg_state_resource(state, group_name, group_kind, make_group, NULL, &resource));
 	*out_group = (struct dfg_group *)resource;
 	return NULL;
 }
@@ -104,24 +127,108 @@ static void end_bucket(struct bucket *bucket)
 	dfg_tree_sum_give(&bucket->sum, bucket->result);
 	bucket->result = NULL;
 	bucket->begun = false;
+	dfg_direct_end(bucket);
 }
 
-void dfg_group_begin(struct dfg_group *group, uint32_t shards, int64_t batch)
+uint64_t dfg_group_begin(struct dfg_group *group, uint32_t shards, int64_t batch)
 {
 	pthread_mutex_lock(&group->step);
-	group->shard = dfg_shard_of(0, shards, batch);
+	group->shard = group->whole = dfg_shard_of(0, shards, batch);
 	group->entered = false;
+	return ++group->begun;
+}
+
+struct dfg_shard dfg_group_range(uint32_t replica, uint32_t replicas, uint32_t shards)
+{
+	return dfg_shard_of(replica, replicas, shards);
+}
+
+/* The number of a replica's shards that have rows. */
+static uint32_t count_shards(const struct dfg_group *group, uint32_t replica)
+{
+	struct dfg_shard range = dfg_group_range(replica, group->replicas, group->whole.shards);
+	uint32_t count = 0;
+	for (int64_t i = range.first; i < range.first + range.rows; i++)
+		count += dfg_shard_of((uint32_t)i, group->whole.shards, group->whole.batch).rows > 0;
+	return count;
+}
+
+void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, int64_t batch)
+{
+	dfg_group_begin(group, shards, batch);
+	group->owners = 0;
+	for (uint32_t i = 0; i < group->replicas && group->peer; i++)
+		if (count_shards(group, i))
+			group->owner[group->owners++] = i;
+	group->wanted = group->peer ? count_shards(group, group->self) : 0;
+	pthread_mutex_lock(&group->lock);
+	struct dfg_err *failed = group->failed;
+	group->failed = NULL;
+	group->last = number - 1;
+	pthread_mutex_unlock(&group->lock);
+	dfg_err_free(failed);
+	atomic_store(&group->number, number);
+}
+
+/* The bucket, locked; NULL: there is none. */
+static struct bucket *lock_bucket(struct dfg_group *group, size_t i)
+{
+	pthread_mutex_lock(&group->lock);
+	struct bucket *bucket = i < group->count ? group->bucket[i] : NULL;
+	pthread_mutex_unlock(&group->lock);
+	if (bucket)
+		pthread_mutex_lock(&bucket->lock);
+	return bucket;
 }
 
 void dfg_group_end(struct dfg_group *group)
 {
-	for (size_t i = 0; i < group->count; i++)
-		if (group->bucket[i])
-			end_bucket(group->bucket[i]);
-	group->shard = dfg_shard_of(0, 1, 1);
+	uint64_t number = atomic_exchange(&group->number, 0);
+	pthread_mutex_lock(&group->lock);
+	size_t count = group->count;
+	group->last = number ? number : group->last;
+	pthread_mutex_unlock(&group->lock);
+	for (size_t i = 0; i < count; i++) {
+		struct bucket *bucket = lock_bucket(group, i);
+		if (!bucket)
+			continue;
+		end_bucket(bucket);
+		pthread_mutex_unlock(&bucket->lock);
+	}
+	group->shard = group->whole = dfg_shard_of(0, 1, 1);
 	group->entered = false;
 	group->streams = 0;
 	pthread_mutex_unlock(&group->step);
+}
+
+void dfg_group_fail(struct dfg_group *group, struct dfg_err *err)
+{
+	pthread_mutex_lock(&group->lock);
+	struct dfg_err *old = group->failed ? err : NULL;
+	group->failed = old ? group->failed : err;
+	pthread_mutex_unlock(&group->lock);
+	dfg_err_free(old);
+	dfg_event_signal(&group->event);
+}
+
+void dfg_group_lost(struct dfg_group *group, struct dfg_err *err)
+{
+	pthread_mutex_lock(&group->lock);
+	struct dfg_err *old = group->lost ? err : NULL;
+	group->lost = old ? group->lost : err;
+	pthread_mutex_unlock(&group->lock);
+	dfg_err_free(old);
+	dfg_event_signal(&group->event);
+}
+
+struct dfg_group_sent dfg_group_sent(struct dfg_group *group, uint32_t replica)
+{
+	struct dfg_group_sent sent = {0};
+	pthread_mutex_lock(&group->lock);
+	if (group->peer)
+		sent = group->peer[replica].sent;
+	pthread_mutex_unlock(&group->lock);
+	return sent;
 }
 
 void dfg_group_enter(struct dfg_group *group, const struct dfg_shard *shard)
@@ -167,6 +274,11 @@ struct dfg_err *dfg_group_draw(
 	return err;
 }
 
+const char *dfg_group_stream(const struct dfg_group *group, size_t i)
+{
+	return i < group->streams ? group->stream[i].position->resource.name : NULL;
+}
+
 struct dfg_err *dfg_group_commit(struct dfg_group *group)
 {
 	for (; group->streams; group->streams--) {
@@ -184,55 +296,25 @@ static struct dfg_err *find_or_make(struct dfg_group *group, uint32_t number, st
 	if (!dfg_reserve(&group->bucket, &group->room, (size_t)number + 1, sizeof(struct bucket *)))
 		return dfg_no_memory("a bucket");
 	group->count = number >= group->count ? (size_t)number + 1 : group->count;
-	if (!group->bucket[number] && !(group->bucket[number] = dfg_zeros(1, sizeof(struct bucket))))
-		return dfg_no_memory("a bucket");
 	*out_bucket = group->bucket[number];
+	if (*out_bucket)
+		return NULL;
+	struct bucket *bucket = dfg_zeros(1, sizeof *bucket);
+	if (!bucket || pthread_mutex_init(&bucket->lock, NULL)) {
+		dfg_free(bucket);
+		return dfg_no_memory("a bucket");
+	}
+	bucket->number = number;
+	*out_bucket = group->bucket[number] = bucket;
 	return NULL;
 }
 
-static struct dfg_err *find_bucket(struct dfg_group *group, uint32_t number, struct bucket **out_bucket)
+struct dfg_err *dfg_group_bucket(struct dfg_group *group, uint32_t number, struct bucket **out_bucket)
 {
 	pthread_mutex_lock(&group->lock);
 	struct dfg_err *err = find_or_make(group, number, out_bucket);
 	pthread_mutex_unlock(&group->lock);
 	return err;
-}
-
-static bool is_complex(enum dfg_dtype dtype)
-{
-	return dtype == DFG_C64 || dtype == DFG_C128;
-}
-
-static bool is_half(enum dfg_dtype dtype)
-{
-	return dtype == DFG_F16 || dtype == DFG_BF16;
-}
-
-/* Sums are f32 or wider; a complex number is two elements. */
-static enum dfg_dtype dtype_of_sum(enum dfg_dtype dtype)
-{
-	return dtype == DFG_F64 || dtype == DFG_C128 ? DFG_F64 : DFG_F32;
-}
-
-/* Records the shapes of the first contribution of the step. */
-static struct dfg_err *lay_out(struct bucket *bucket, const struct dfg_contribution *contribution)
-{
-	enum { ALIGNED = DFG_ALIGN / 4 };
-	dfg_free(bucket->shape);
-	dfg_free(bucket->offset);
-	bucket->n = contribution->n;
-	bucket->dtype = contribution->tensor[0]->dtype;
-	bucket->is_sum = contribution->is_sum;
-	bucket->shape = dfg_zeros(bucket->n, sizeof *bucket->shape);
-	bucket->offset = dfg_zeros((size_t)bucket->n + 1, sizeof *bucket->offset);
-	if (!bucket->shape || !bucket->offset)
-		return dfg_no_memory("a bucket");
-	for (uint32_t i = 0; i < bucket->n; i++) {
-		bucket->shape[i] = contribution->tensor[i]->shape;
-		size_t elements = (size_t)dfg_shape_count(&bucket->shape[i]) * (is_complex(bucket->dtype) ? 2 : 1);
-		bucket->offset[i + 1] = bucket->offset[i] + (elements + ALIGNED - 1) / ALIGNED * ALIGNED;
-	}
-	return NULL;
 }
 
 /* A shard without rows contributes nothing. */
@@ -241,13 +323,18 @@ static struct dfg_err *begin_bucket(
 {
 	const struct dfg_shard *shard = &group->shard;
 	end_bucket(bucket);
-	DFG_TRY(lay_out(bucket, contribution));
-	dfg_tree_sum_begin(&bucket->sum, shard->shards, dtype_of_sum(bucket->dtype), bucket->offset[bucket->n]);
+	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
+	dfg_tree_sum_begin(&bucket->sum, shard->shards, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
 	bucket->begun = true;
 	for (uint32_t i = 0; i < shard->shards; i++)
 		if (!dfg_shard_of(i, shard->shards, shard->batch).rows)
 			DFG_TRY(dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){i, 1}, NULL));
 	return NULL;
+}
+
+static int name_length(const struct dfg_string *name)
+{
+	return name->length < 200 ? (int)name->length : 200;
 }
 
 static struct dfg_err *another_shape(
@@ -259,7 +346,15 @@ static struct dfg_err *another_shape(
 		"tensor %u of bucket %u is %s in shard %u, but %s in another shard; a reduced value must have one shape", i,
 		contribution->bucket, dfg_type_words(tensor->dtype, &tensor->shape).s, group->shard.number,
 		i < bucket->n ? dfg_type_words(bucket->dtype, &bucket->shape[i]).s : "absent");
-	return names && i < names->count ? dfg_err_note(err, "'%.200s'", names->item[i].s.s) : err;
+	return names && i < names->count ? dfg_err_note(err, "'%.*s'", name_length(&names->item[i].s), names->item[i].s.s) : err;
+}
+
+static struct dfg_err *begin_across(
+	struct dfg_group *group, struct bucket *bucket, const struct dfg_contribution *contribution, struct outbox *outbox)
+{
+	end_bucket(bucket);
+	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
+	return dfg_direct_begin(group, bucket, outbox);
 }
 
 static struct dfg_err *check_same(
@@ -273,118 +368,59 @@ static struct dfg_err *check_same(
 	return NULL;
 }
 
-/* Shards of equal rows are added as they are; others are weighted by their rows. */
-static bool is_weighted(const struct dfg_group *group, const struct bucket *bucket)
+/* Adds the contribution to the bucket, which it begins if it is the first of the step. */
+static struct dfg_err *add(
+	struct dfg_group *group, struct bucket *bucket, const struct dfg_contribution *contribution, struct outbox *outbox)
 {
-	return !bucket->is_sum && group->shard.batch % group->shard.shards;
-}
-
-static void scale_f32(size_t n, float *value, float factor)
-{
-	for (size_t i = 0; i < n; i++)
-		value[i] *= factor;
-}
-
-static void scale_f64(size_t n, double *value, double factor)
-{
-	for (size_t i = 0; i < n; i++)
-		value[i] *= factor;
-}
-
-static void divide_f32(size_t n, float *value, float divisor)
-{
-	for (size_t i = 0; i < n; i++)
-		value[i] /= divisor;
-}
-
-static void divide_f64(size_t n, double *value, double divisor)
-{
-	for (size_t i = 0; i < n; i++)
-		value[i] /= divisor;
-}
-
-static void copy_tensors(
-	const struct bucket *bucket, const struct dfg_contribution *contribution, struct dfg_buffer *to)
-{
-	size_t size = dfg_dtype_size(bucket->sum.dtype);
-	for (uint32_t i = 0; i < bucket->n; i++) {
-		const struct dfg_tensor *tensor = contribution->tensor[i];
-		char *at = (char *)to->data + bucket->offset[i] * size;
-		size_t elements = (size_t)dfg_shape_count(&tensor->shape) * (is_complex(tensor->dtype) ? 2 : 1);
-		if (is_half(tensor->dtype))
-			dfg_convert(DFG_F32, at, tensor->dtype, tensor->data, (int64_t)elements);
-		else if (elements)
-			memcpy(at, tensor->data, elements * size);
-		memset(at + elements * size, 0, (bucket->offset[i + 1] - bucket->offset[i] - elements) * size);
-	}
+	struct dfg_buffer *value;
+	bool across = dfg_group_is_across(group);
+	if (!bucket->begun || !group->entered)
+		DFG_TRY(across ? begin_across(group, bucket, contribution, outbox) : begin_bucket(group, bucket, contribution));
+	DFG_TRY(check_same(group, bucket, contribution));
+	DFG_TRY(dfg_tree_sum_buffer(&bucket->sum, &value));
+	dfg_bucket_copy(group, bucket, contribution, value);
+	DFG_TRY(dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){group->shard.number, 1}, value));
+	return across ? dfg_direct_contributed(group, bucket, outbox) : NULL;
 }
 
 struct dfg_err *dfg_group_contribute(struct dfg_group *group, const struct dfg_contribution *contribution)
 {
 	struct bucket *bucket;
-	struct dfg_buffer *value;
-	const struct dfg_shard *shard = &group->shard;
-	DFG_TRY(find_bucket(group, contribution->bucket, &bucket));
-	if (!bucket->begun || !group->entered)
-		DFG_TRY(begin_bucket(group, bucket, contribution));
-	DFG_TRY(check_same(group, bucket, contribution));
-	DFG_TRY(dfg_tree_sum_buffer(&bucket->sum, &value));
-	copy_tensors(bucket, contribution, value);
-	if (is_weighted(group, bucket) && bucket->sum.dtype == DFG_F64)
-		scale_f64(bucket->sum.count, value->data, (double)shard->rows);
-	else if (is_weighted(group, bucket))
-		scale_f32(bucket->sum.count, value->data, (float)shard->rows);
-	return dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){shard->number, 1}, value);
+	struct outbox outbox = {0};
+	DFG_TRY(dfg_group_bucket(group, contribution->bucket, &bucket));
+	pthread_mutex_lock(&bucket->lock);
+	struct dfg_err *err = add(group, bucket, contribution, &outbox);
+	pthread_mutex_unlock(&bucket->lock);
+	return dfg_outbox_send(group, &outbox, err);
 }
 
-/* Divides the sum, and rounds it to halves in a buffer of their own. */
 static struct dfg_err *finish(const struct dfg_group *group, struct bucket *bucket)
 {
-	struct dfg_tree_sum *sum = &bucket->sum;
-	int64_t divisor = is_weighted(group, bucket) ? group->shard.batch : bucket->is_sum ? 1 : group->shard.shards;
-	struct dfg_buffer *value = dfg_tree_sum_take(sum), *halves;
+	struct dfg_buffer *value = dfg_tree_sum_take(&bucket->sum);
 	if (!value)
 		return DFG_ERR(DFG_BUG, "a bucket has no contributions");
-	if (divisor > 1 && sum->dtype == DFG_F64)
-		divide_f64(sum->count, value->data, (double)divisor);
-	else if (divisor > 1)
-		divide_f32(sum->count, value->data, (float)divisor);
-	bucket->result = value;
-	if (!is_half(bucket->dtype))
-		return NULL;
-	DFG_TRY(dfg_buffer_new(bucket->dtype, sum->count * dfg_dtype_size(bucket->dtype), &halves));
-	dfg_convert(bucket->dtype, halves->data, DFG_F32, value->data, (int64_t)sum->count);
-	dfg_tree_sum_give(sum, value);
-	bucket->result = halves;
-	return NULL;
+	dfg_bucket_divide(group, bucket, value, bucket->sum.count);
+	return dfg_bucket_finish(bucket, value);
 }
 
-static struct dfg_err *finish_once(struct dfg_group *group, struct bucket *bucket)
+static struct dfg_err *read_result(
+	struct dfg_group *group, struct bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor)
 {
-	pthread_mutex_lock(&group->lock);
-	struct dfg_err *err = bucket->result ? NULL : finish(group, bucket);
-	pthread_mutex_unlock(&group->lock);
-	return err;
+	bool complete = bucket->begun && (bucket->result || (!bucket->across && dfg_tree_sum_complete(&bucket->sum)));
+	if (!complete)
+		return DFG_ERR(DFG_DATA, "bucket %u waits for shard %u, which has not contributed", bucket->number,
+			bucket->begun ? dfg_tree_sum_missing(&bucket->sum) : 0);
+	if (!bucket->result)
+		DFG_TRY(finish(group, bucket));
+	return dfg_bucket_read(bucket, i, out_tensor);
 }
 
 struct dfg_err *dfg_group_result(struct dfg_group *group, uint32_t number, uint32_t i, struct dfg_tensor *out_tensor)
 {
 	struct bucket *bucket;
-	DFG_TRY(find_bucket(group, number, &bucket));
-	if (!bucket->begun || (!bucket->result && !dfg_tree_sum_complete(&bucket->sum)))
-		return DFG_ERR(DFG_DATA, "bucket %u waits for shard %u, which has not contributed", number,
-			bucket->begun ? dfg_tree_sum_missing(&bucket->sum) : 0);
-	if (i >= bucket->n)
-		return DFG_ERR(DFG_DATA, "bucket %u has %u tensors, not %u", number, bucket->n, i + 1);
-	DFG_TRY(finish_once(group, bucket));
-	size_t of_sum = dfg_dtype_size(bucket->sum.dtype), size = is_half(bucket->dtype) ? of_sum / 2 : of_sum;
-	size_t bytes = (size_t)dfg_shape_count(&bucket->shape[i]) * dfg_dtype_size(bucket->dtype);
-	*out_tensor = (struct dfg_tensor){
-		.dtype = bucket->dtype,
-		.shape = bucket->shape[i],
-		.data = (char *)bucket->result->data + bucket->offset[i] * size,
-		.room = bytes,
-		.buffer = dfg_buffer_ref(bucket->result),
-	};
-	return NULL;
+	DFG_TRY(dfg_group_bucket(group, number, &bucket));
+	pthread_mutex_lock(&bucket->lock);
+	struct dfg_err *err = read_result(group, bucket, i, out_tensor);
+	pthread_mutex_unlock(&bucket->lock);
+	return err;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/exec/state/state.h"
+#include "lib/exec/transport/link.h"
 
 /*
  * The all-reduce of a training step over the shards of a global batch. Each shard's compute run contributes its
@@ -21,8 +22,11 @@ struct dfg_shard {
 };
 struct dfg_shard dfg_shard_of(uint32_t number, uint32_t shards, int64_t batch);
 
-/* Begins a step, when the step in progress, if any, has ended. The end drops contributions and results. */
-void dfg_group_begin(struct dfg_group *group, uint32_t shards, int64_t batch);
+/*
+ * Begins a step, when the step in progress, if any, has ended; returns the number of steps that have begun. The end
+ * drops contributions and results.
+ */
+uint64_t dfg_group_begin(struct dfg_group *group, uint32_t shards, int64_t batch);
 void dfg_group_end(struct dfg_group *group);
 
 /* The compute run that follows is that of the shard; `shard` NULL: the compute run has ended. */
@@ -60,3 +64,43 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_contribute(
 /* Tensor i of a bucket's result, a new reference. DFG_DATA if a shard has not contributed. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_result(
 	struct dfg_group *group, uint32_t bucket, uint32_t i, struct dfg_tensor *out_tensor);
+
+/*
+ * A group of several replicas, each in a process of its own with a group of its own: replica r computes the shards
+ * [first, first + rows) of dfg_group_range(r). Contributions travel over links; the result of a bucket is there when
+ * dfg_group_wait() has returned. One process: dfg_group_of() makes the group.
+ */
+struct dfg_shard dfg_group_range(uint32_t replica, uint32_t replicas, uint32_t shards);
+
+/* link: by replica, NULL for this one; borrowed, and copied. Free drops a reference; a state that shares it has its own. */
+DFG_MUST_CHECK struct dfg_err *dfg_group_new(
+	const struct dfg_link *const *link, uint32_t self, uint32_t replicas, struct dfg_group **out_group);
+void dfg_group_free(struct dfg_group *group);
+
+/* The group becomes that of the session, whose group must not have been asked for before. */
+DFG_MUST_CHECK struct dfg_err *dfg_group_share(struct dfg_group *group, struct dfg_state *state);
+
+/* dfg_group_begin() of a step that all replicas number alike, from 1 on, ascending. */
+void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, int64_t batch);
+
+/*
+ * Waits for the result of a bucket, also on a replica whose shards have no rows. An error of dfg_group_fail or
+ * dfg_group_lost ends it; DFG_DEADLINE, naming what is missing, after `timeout` seconds, 0: none.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_group_wait(struct dfg_group *group, uint32_t number, double timeout);
+
+/* Handles a message of kind DFG_MESSAGE_REDUCE; takes its tensor. Fails the step if it does not fit. Any thread. */
+void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_message *message);
+
+/* Ends the waits of the step in progress; of this and all later steps. Take err. Any thread. */
+void dfg_group_fail(struct dfg_group *group, struct dfg_err *err);
+void dfg_group_lost(struct dfg_group *group, struct dfg_err *err);
+
+/* The name of stream i that this step has drawn from; NULL: there are fewer. */
+const char *dfg_group_stream(const struct dfg_group *group, size_t i);
+
+/* Totals of contributions and results sent to a replica. */
+struct dfg_group_sent {
+	uint64_t messages, bytes;
+};
+struct dfg_group_sent dfg_group_sent(struct dfg_group *group, uint32_t replica);

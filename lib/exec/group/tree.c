@@ -30,11 +30,13 @@ static void drop_spares(struct dfg_tree_sum *sum)
 		dfg_buffer_unref(sum->spare[--sum->spares]);
 }
 
-/* A buffer that another holder still reads is not used again. */
+/* A buffer that another holder still reads is not used again, nor are more than a step can need at once. */
 void dfg_tree_sum_give(struct dfg_tree_sum *sum, struct dfg_buffer *buffer)
 {
-	bool alone = buffer && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
-	if (alone && dfg_reserve(&sum->spare, &sum->spare_room, sum->spares + 1, sizeof(struct dfg_buffer *)))
+	bool alone = buffer && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1 &&
+				 buffer->room >= sum->count * dfg_dtype_size(sum->dtype);
+	if (alone && sum->spares <= sum->shards &&
+		dfg_reserve(&sum->spare, &sum->spare_room, sum->spares + 1, sizeof(struct dfg_buffer *)))
 		sum->spare[sum->spares++] = buffer;
 	else
 		dfg_buffer_unref(buffer);

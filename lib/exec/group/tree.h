@@ -51,7 +51,7 @@ bool dfg_tree_sum_complete(const struct dfg_tree_sum *sum);
 /* The sum of a complete sum, which the caller owns; NULL if no shard has rows. Once. */
 struct dfg_buffer *dfg_tree_sum_take(struct dfg_tree_sum *sum);
 
-/* Takes a buffer that dfg_tree_sum_buffer or dfg_tree_sum_take returned, to be used again. NULL is fine. */
+/* Takes a buffer, to be used again if it is large enough for a contribution. NULL is fine. */
 void dfg_tree_sum_give(struct dfg_tree_sum *sum, struct dfg_buffer *buffer);
 
 /* The first shard that has not contributed; `shards` if the sum is complete. */

@@ -20,6 +20,8 @@ enum dfg_message_kind {
 	DFG_MESSAGE_TAKEN,   /* `step` is the cost of all values that the receiver has taken */
 	DFG_MESSAGE_STALLED, /* `step` is the cost that the sender, which holds back a value, knows to be taken */
 	DFG_MESSAGE_WANTED,  /* the receiver waits for the value of the key */
+
+	DFG_MESSAGE_REDUCE, /* a part of an all-reduce, between replicas: lib/exec/group/direct.c */
 	DFG_MESSAGE_KINDS,
 };
 

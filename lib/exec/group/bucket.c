@@ -1,0 +1,137 @@
+#include "lib/exec/group/group_private.h"
+
+#include <string.h>
+
+static bool is_complex(enum dfg_dtype dtype)
+{
+	return dtype == DFG_C64 || dtype == DFG_C128;
+}
+
+static bool is_half(enum dfg_dtype dtype)
+{
+	return dtype == DFG_F16 || dtype == DFG_BF16;
+}
+
+enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype)
+{
+	return dtype == DFG_F64 || dtype == DFG_C128 ? DFG_F64 : DFG_F32;
+}
+
+/* Records the shapes of the first contribution of the step. */
+struct dfg_err *dfg_bucket_lay_out(struct bucket *bucket, const struct dfg_contribution *contribution)
+{
+	enum { ALIGNED = DFG_ALIGN / 4 };
+	dfg_free(bucket->shape);
+	dfg_free(bucket->offset);
+	bucket->n = contribution->n;
+	bucket->dtype = contribution->tensor[0]->dtype;
+	bucket->is_sum = contribution->is_sum;
+	bucket->shape = dfg_zeros(bucket->n, sizeof *bucket->shape);
+	bucket->offset = dfg_zeros((size_t)bucket->n + 1, sizeof *bucket->offset);
+	if (!bucket->shape || !bucket->offset)
+		return dfg_no_memory("a bucket");
+	for (uint32_t i = 0; i < bucket->n; i++) {
+		bucket->shape[i] = contribution->tensor[i]->shape;
+		size_t elements = (size_t)dfg_shape_count(&bucket->shape[i]) * (is_complex(bucket->dtype) ? 2 : 1);
+		bucket->offset[i + 1] = bucket->offset[i] + (elements + ALIGNED - 1) / ALIGNED * ALIGNED;
+	}
+	return NULL;
+}
+
+/* Shards of equal rows are added as they are; others are weighted by their rows. */
+static bool is_weighted(const struct dfg_group *group, const struct bucket *bucket)
+{
+	return !bucket->is_sum && group->whole.batch % group->whole.shards;
+}
+
+static void scale_f32(size_t n, float *value, float factor)
+{
+	for (size_t i = 0; i < n; i++)
+		value[i] *= factor;
+}
+
+static void scale_f64(size_t n, double *value, double factor)
+{
+	for (size_t i = 0; i < n; i++)
+		value[i] *= factor;
+}
+
+static void divide_f32(size_t n, float *value, float divisor)
+{
+	for (size_t i = 0; i < n; i++)
+		value[i] /= divisor;
+}
+
+static void divide_f64(size_t n, double *value, double divisor)
+{
+	for (size_t i = 0; i < n; i++)
+		value[i] /= divisor;
+}
+
+static void copy_tensors(
+	const struct bucket *bucket, const struct dfg_contribution *contribution, struct dfg_buffer *to)
+{
+	size_t size = dfg_dtype_size(bucket->sum.dtype);
+	for (uint32_t i = 0; i < bucket->n; i++) {
+		const struct dfg_tensor *tensor = contribution->tensor[i];
+		char *at = (char *)to->data + bucket->offset[i] * size;
+		size_t elements = (size_t)dfg_shape_count(&tensor->shape) * (is_complex(tensor->dtype) ? 2 : 1);
+		if (is_half(tensor->dtype))
+			dfg_convert(DFG_F32, at, tensor->dtype, tensor->data, (int64_t)elements);
+		else if (elements)
+			memcpy(at, tensor->data, elements * size);
+		memset(at + elements * size, 0, (bucket->offset[i + 1] - bucket->offset[i] - elements) * size);
+	}
+}
+
+void dfg_bucket_copy(const struct dfg_group *group, const struct bucket *bucket,
+	const struct dfg_contribution *contribution, struct dfg_buffer *to)
+{
+	copy_tensors(bucket, contribution, to);
+	if (is_weighted(group, bucket) && bucket->sum.dtype == DFG_F64)
+		scale_f64(bucket->sum.count, to->data, (double)group->shard.rows);
+	else if (is_weighted(group, bucket))
+		scale_f32(bucket->sum.count, to->data, (float)group->shard.rows);
+}
+
+void dfg_bucket_divide(const struct dfg_group *group, const struct bucket *bucket, struct dfg_buffer *sum, size_t count)
+{
+	const struct dfg_shard *whole = &group->whole;
+	int64_t divisor = is_weighted(group, bucket) ? whole->batch : bucket->is_sum ? 1 : whole->shards;
+	if (divisor > 1 && bucket->sum.dtype == DFG_F64)
+		divide_f64(count, sum->data, (double)divisor);
+	else if (divisor > 1)
+		divide_f32(count, sum->data, (float)divisor);
+}
+
+struct dfg_err *dfg_bucket_finish(struct bucket *bucket, struct dfg_buffer *sum)
+{
+	struct dfg_buffer *halves;
+	size_t count = bucket->sum.count;
+	bucket->result = sum;
+	if (!is_half(bucket->dtype))
+		return NULL;
+	bucket->result = NULL;
+	struct dfg_err *err = dfg_buffer_new(bucket->dtype, count * dfg_dtype_size(bucket->dtype), &halves);
+	if (!err) {
+		dfg_convert(bucket->dtype, halves->data, DFG_F32, sum->data, (int64_t)count);
+		bucket->result = halves;
+	}
+	dfg_tree_sum_give(&bucket->sum, sum);
+	return err;
+}
+
+struct dfg_err *dfg_bucket_read(const struct bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor)
+{
+	size_t of_sum = dfg_dtype_size(bucket->sum.dtype), size = is_half(bucket->dtype) ? of_sum / 2 : of_sum;
+	if (i >= bucket->n)
+		return DFG_ERR(DFG_DATA, "bucket %u has %u tensors, not %u", bucket->number, bucket->n, i + 1);
+	*out_tensor = (struct dfg_tensor){
+		.dtype = bucket->dtype,
+		.shape = bucket->shape[i],
+		.data = (char *)bucket->result->data + bucket->offset[i] * size,
+		.room = (size_t)dfg_shape_count(&bucket->shape[i]) * dfg_dtype_size(bucket->dtype),
+		.buffer = dfg_buffer_ref(bucket->result),
+	};
+	return NULL;
+}

@@ -1,0 +1,472 @@
+#include "lib/exec/group/direct.h"
+
+#include <string.h>
+
+/*
+ * The direct all-reduce. A bucket is cut into as many slices as there are replicas whose shards have rows; each of them
+ * owns one. A replica sends the owner of a slice one partial sum for each complete subtree of its shards; the owner adds
+ * them in the order of the tree, divides, and sends the sum to all replicas. A replica without rows learns the shapes
+ * from the first owner.
+ */
+enum part { PARTIAL, RESULT, LAYOUT };
+enum { PART, FIRST, COUNT, FIELDS }; /* iteration[] of a message's key */
+enum { EARLY_MOST = 1 << 16 };
+
+static struct dfg_transfer_key key_of(
+	const struct dfg_group *group, const struct bucket *bucket, enum part part, struct dfg_tree_node node)
+{
+	return (struct dfg_transfer_key){.step = atomic_load(&group->number),
+		.number = bucket->number,
+		.depth = FIELDS,
+		.iteration = {[PART] = part, [FIRST] = node.first, [COUNT] = node.count}};
+}
+
+/* Adds a message with `count` elements of the sum from `first` on; the buffer gets another reference. */
+static struct dfg_err *post(struct outbox *outbox, uint32_t to, const struct dfg_transfer_key *key,
+	enum dfg_dtype dtype, struct dfg_buffer *buffer, size_t first, size_t count)
+{
+	size_t size = dfg_dtype_size(dtype);
+	if (!dfg_reserve(&outbox->message, &outbox->room, outbox->count + 1, sizeof *outbox->message))
+		return dfg_no_memory("an all-reduce");
+	outbox->message[outbox->count++] = (struct early){to, {.kind = DFG_MESSAGE_REDUCE,
+															  .key = *key,
+															  .tensor = {.dtype = dtype,
+																  .shape = DFG_SHAPE_VECTOR((int64_t)count),
+																  .data = (char *)buffer->data + first * size,
+																  .room = count * size,
+																  .buffer = dfg_buffer_ref(buffer)}}};
+	return NULL;
+}
+
+static void count_sent(struct dfg_group *group, const struct early *sent)
+{
+	pthread_mutex_lock(&group->lock);
+	if (sent->message.key.iteration[PART] != LAYOUT) {
+		group->peer[sent->from].sent.messages++;
+		group->peer[sent->from].sent.bytes += dfg_message_bytes(&sent->message);
+	}
+	pthread_mutex_unlock(&group->lock);
+}
+
+struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, struct dfg_err *err)
+{
+	for (size_t i = 0; i < outbox->count; i++) {
+		struct early *message = &outbox->message[i];
+		struct dfg_link *link = group->peer[message->from].link;
+		if (!err && (err = link->kind->send(link, &message->message)))
+			err = dfg_err_note(err, "replica %u", message->from);
+		else if (!err)
+			count_sent(group, message);
+		dfg_tensor_release(&message->message.tensor);
+	}
+	dfg_free(outbox->message);
+	*outbox = (struct outbox){0};
+	return err;
+}
+
+/* The slice's first element; that of slice `owners` is the bucket's end. */
+static size_t first_of(const struct dfg_group *group, const struct bucket *bucket, uint32_t slice)
+{
+	return (size_t)((unsigned __int128)bucket->sum.count * slice / group->owners);
+}
+
+static size_t length_of(const struct dfg_group *group, const struct bucket *bucket, uint32_t slice)
+{
+	return first_of(group, bucket, slice + 1) - first_of(group, bucket, slice);
+}
+
+/* The slice that a replica owns; DFG_NONE: none, since its shards have no rows. */
+static uint32_t slice_of(const struct dfg_group *group, uint32_t replica)
+{
+	for (uint32_t i = 0; i < group->owners; i++)
+		if (group->owner[i] == replica)
+			return i;
+	return DFG_NONE;
+}
+
+/* Puts a slice of the result at its place; the last one completes the bucket. */
+static struct dfg_err *gather(struct dfg_group *group, struct bucket *bucket, uint32_t slice, const void *data)
+{
+	size_t size = dfg_dtype_size(bucket->sum.dtype), bytes = length_of(group, bucket, slice) * size;
+	if (bucket->arrived[slice])
+		return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends its sum twice", bucket->number, group->owner[slice]);
+	bucket->arrived[slice] = true;
+	if (bytes)
+		memcpy((char *)bucket->gathered->data + first_of(group, bucket, slice) * size, data, bytes);
+	if (++bucket->slices < group->owners)
+		return NULL;
+	struct dfg_buffer *gathered = bucket->gathered;
+	bucket->gathered = NULL;
+	DFG_TRY(dfg_bucket_finish(bucket, gathered));
+	dfg_event_signal(&group->event);
+	return NULL;
+}
+
+/* All replicas' partial sums of this replica's slice are there. */
+static struct dfg_err *give_result(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+{
+	struct dfg_buffer *value = dfg_tree_sum_take(&bucket->slice);
+	const struct dfg_transfer_key key = key_of(group, bucket, RESULT, (struct dfg_tree_node){0, 0});
+	struct dfg_err *err = value ? NULL : DFG_ERR(DFG_BUG, "a bucket has no contributions");
+	if (!err)
+		dfg_bucket_divide(group, bucket, value, bucket->slice.count);
+	for (uint32_t i = 0; i < group->replicas && !err; i++)
+		if (i != group->self)
+			err = post(outbox, i, &key, bucket->slice.dtype, value, 0, bucket->slice.count);
+	if (!err)
+		err = gather(group, bucket, slice_of(group, group->self), value->data);
+	dfg_tree_sum_give(&bucket->slice, value);
+	return err;
+}
+
+static struct dfg_err *add_partial(struct dfg_group *group, struct bucket *bucket, struct dfg_tree_node node,
+	struct dfg_buffer *value, struct outbox *outbox)
+{
+	DFG_TRY(dfg_tree_sum_add(&bucket->slice, node, value));
+	return value && dfg_tree_sum_complete(&bucket->slice) ? give_result(group, bucket, outbox) : NULL;
+}
+
+/* The tensor's buffer if no one else has it, else a copy. Takes the tensor. */
+static struct dfg_err *own_buffer(struct dfg_tree_sum *sum, struct dfg_tensor *tensor, struct dfg_buffer **out_buffer)
+{
+	struct dfg_buffer *buffer = tensor->buffer;
+	bool alone =
+		buffer && buffer->data == tensor->data && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+	*out_buffer = buffer;
+	if (alone) {
+		*tensor = (struct dfg_tensor){0};
+		return NULL;
+	}
+	struct dfg_err *err = dfg_tree_sum_buffer(sum, out_buffer);
+	if (!err && sum->count)
+		memcpy((*out_buffer)->data, tensor->data, sum->count * dfg_dtype_size(sum->dtype));
+	dfg_tensor_release(tensor);
+	return err;
+}
+
+static struct dfg_err *wrong(const struct bucket *bucket, const struct early *early)
+{
+	return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s for shards %lld-%lld", bucket->number, early->from,
+		dfg_type_words(early->message.tensor.dtype, &early->message.tensor.shape).s,
+		(long long)early->message.key.iteration[FIRST],
+		(long long)(early->message.key.iteration[FIRST] + early->message.key.iteration[COUNT] - 1));
+}
+
+static bool has_length(const struct bucket *bucket, const struct dfg_tensor *tensor, size_t count)
+{
+	return tensor->dtype == bucket->sum.dtype && tensor->shape.rank == 1 && (uint64_t)tensor->shape.dim[0] == count;
+}
+
+static struct dfg_err *take_partial(
+	struct dfg_group *group, struct bucket *bucket, struct early *early, struct outbox *outbox)
+{
+	const int64_t *field = early->message.key.iteration;
+	struct dfg_shard range = dfg_group_range(early->from, group->replicas, group->whole.shards);
+	struct dfg_buffer *value;
+	bool fits = slice_of(group, group->self) != DFG_NONE && field[COUNT] > 0 && field[FIRST] >= range.first &&
+				field[COUNT] <= range.rows && field[FIRST] - range.first <= range.rows - field[COUNT];
+	if (!fits || !has_length(bucket, &early->message.tensor, bucket->slice.count))
+		return wrong(bucket, early);
+	DFG_TRY(own_buffer(&bucket->slice, &early->message.tensor, &value));
+	return add_partial(
+		group, bucket, (struct dfg_tree_node){(uint32_t)field[FIRST], (uint32_t)field[COUNT]}, value, outbox);
+}
+
+static struct dfg_err *take_result(struct dfg_group *group, struct bucket *bucket, struct early *early)
+{
+	uint32_t slice = slice_of(group, early->from);
+	if (slice == DFG_NONE || !has_length(bucket, &early->message.tensor, length_of(group, bucket, slice)))
+		return wrong(bucket, early);
+	return gather(group, bucket, slice, early->message.tensor.data);
+}
+
+static struct dfg_err *take(struct dfg_group *group, struct bucket *bucket, struct early *early, struct outbox *outbox)
+{
+	switch ((enum part)early->message.key.iteration[PART]) {
+	case PARTIAL:
+		return take_partial(group, bucket, early, outbox);
+	case RESULT:
+		return take_result(group, bucket, early);
+	case LAYOUT:
+		return NULL;
+	}
+	return wrong(bucket, early);
+}
+
+/* The shapes of a bucket as a message: dtype, rule, number of tensors; then of each its rank and extents. */
+static struct dfg_err *post_layout(struct dfg_group *group, const struct bucket *bucket, struct outbox *outbox)
+{
+	struct dfg_buffer *buffer;
+	const struct dfg_transfer_key key = key_of(group, bucket, LAYOUT, (struct dfg_tree_node){0, 0});
+	size_t count = 3;
+	for (uint32_t i = 0; i < bucket->n; i++)
+		count += 1 + (size_t)bucket->shape[i].rank;
+	DFG_TRY(dfg_buffer_new(DFG_I64, count * sizeof(int64_t), &buffer));
+	int64_t *at = buffer->data;
+	*at++ = bucket->dtype;
+	*at++ = bucket->is_sum;
+	*at++ = bucket->n;
+	for (uint32_t i = 0; i < bucket->n; i++) {
+		*at++ = bucket->shape[i].rank;
+		for (int d = 0; d < bucket->shape[i].rank; d++)
+			*at++ = bucket->shape[i].dim[d];
+	}
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < group->replicas && !err; i++)
+		if (slice_of(group, i) == DFG_NONE)
+			err = post(outbox, i, &key, DFG_I64, buffer, 0, count);
+	dfg_buffer_unref(buffer);
+	return err;
+}
+
+/* Reads one shape; false if there is none that memory could hold. */
+static bool read_shape(const int64_t **at, const int64_t *end, enum dfg_dtype dtype, struct dfg_shape *out_shape)
+{
+	size_t bytes;
+	if (*at == end || **at < 0 || **at > DFG_RANK_MAX || **at > end - *at - 1)
+		return false;
+	*out_shape = (struct dfg_shape){.rank = (int)*(*at)++};
+	for (int d = 0; d < out_shape->rank; d++)
+		if ((out_shape->dim[d] = *(*at)++) < 0)
+			return false;
+	struct dfg_err *err = dfg_shape_bytes(out_shape, dtype, &bytes);
+	dfg_err_free(err);
+	return !err;
+}
+
+static struct dfg_err *read_layout(struct bucket *bucket, const struct early *early)
+{
+	const struct dfg_tensor *tensor = &early->message.tensor;
+	const int64_t *at = tensor->data, *end = at + (tensor->shape.rank == 1 ? tensor->shape.dim[0] : 0);
+	bool fits = tensor->dtype == DFG_I64 && end - at >= 4 && at[0] > 0 && at[0] < DFG_DTYPES && at[2] > 0 &&
+				at[2] <= end - at - 3 &&
+				(dfg_dtype_is((enum dfg_dtype)at[0], "float") || dfg_dtype_is((enum dfg_dtype)at[0], "complex"));
+	if (!fits)
+		return wrong(bucket, early);
+	struct dfg_contribution content = {.is_sum = at[1] == 1, .n = (uint32_t)at[2]};
+	enum dfg_dtype dtype = (enum dfg_dtype)at[0];
+	struct dfg_tensor *list = dfg_zeros(content.n, sizeof *list);
+	const struct dfg_tensor **each = dfg_zeros(content.n, sizeof(struct dfg_tensor *));
+	struct dfg_err *err = list && each ? NULL : dfg_no_memory("a bucket");
+	at += 3;
+	for (uint32_t i = 0; i < content.n && !err; i++) {
+		list[i].dtype = dtype;
+		each[i] = &list[i];
+		if (!read_shape(&at, end, dtype, &list[i].shape))
+			err = wrong(bucket, early);
+	}
+	content.tensor = each;
+	if (!err)
+		err = dfg_bucket_lay_out(bucket, &content);
+	dfg_free(list);
+	dfg_free(each);
+	return err;
+}
+
+/* Prepares the sum of the slice that this replica owns: shards without rows contribute nothing. */
+static struct dfg_err *begin_slice(const struct dfg_group *group, struct bucket *bucket)
+{
+	const struct dfg_shard *shard = &group->whole;
+	uint32_t slice = slice_of(group, group->self);
+	if (slice == DFG_NONE)
+		return NULL;
+	dfg_tree_sum_begin(&bucket->slice, shard->shards, bucket->sum.dtype, length_of(group, bucket, slice));
+	for (uint32_t i = 0; i < shard->shards; i++)
+		if (!dfg_shard_of(i, shard->shards, shard->batch).rows)
+			DFG_TRY(dfg_tree_sum_add(&bucket->slice, (struct dfg_tree_node){i, 1}, NULL));
+	return NULL;
+}
+
+/* The bucket's shapes are known. */
+static struct dfg_err *begin_bucket(struct dfg_group *group, struct bucket *bucket)
+{
+	bucket->begun = bucket->across = true;
+	bucket->contributed = bucket->slices = 0;
+	dfg_tree_sum_begin(
+		&bucket->sum, group->whole.shards, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
+	dfg_free(bucket->arrived);
+	bucket->arrived = dfg_zeros(group->owners, sizeof *bucket->arrived);
+	if (!bucket->arrived)
+		return dfg_no_memory("a bucket");
+	DFG_TRY(dfg_tree_sum_buffer(&bucket->sum, &bucket->gathered));
+	return begin_slice(group, bucket);
+}
+
+static void drop(struct bucket *bucket, size_t i)
+{
+	dfg_tensor_release(&bucket->early[i].message.tensor);
+	bucket->early[i] = bucket->early[--bucket->earlies];
+}
+
+/* Takes the messages that have waited for this step. */
+static struct dfg_err *take_early(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+{
+	uint64_t step = atomic_load(&group->number);
+	for (size_t i = 0; i < bucket->earlies && !bucket->across; i++) {
+		const struct early *early = &bucket->early[i];
+		if (early->message.key.step != step || early->message.key.iteration[PART] != LAYOUT ||
+			slice_of(group, group->self) != DFG_NONE)
+			continue;
+		DFG_TRY(read_layout(bucket, early));
+		DFG_TRY(begin_bucket(group, bucket));
+	}
+	for (size_t i = bucket->earlies; i-- && bucket->across;) {
+		struct early *early = &bucket->early[i];
+		if (early->message.key.step > step)
+			continue;
+		struct dfg_err *err = early->message.key.step == step ? take(group, bucket, early, outbox) : NULL;
+		drop(bucket, i);
+		DFG_TRY(err);
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_direct_begin(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+{
+	DFG_TRY(begin_bucket(group, bucket));
+	if (group->owner[0] == group->self && group->owners < group->replicas)
+		DFG_TRY(post_layout(group, bucket, outbox));
+	return NULL;
+}
+
+/* Sends the partial sums of this replica's shards to the owners of the slices. */
+static struct dfg_err *send_partials(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+{
+	const struct dfg_tree_sum *sum = &bucket->sum;
+	uint32_t self = slice_of(group, group->self);
+	for (size_t i = 0; i < sum->partials; i++) {
+		const struct dfg_partial *partial = &sum->partial[i];
+		const struct dfg_transfer_key key = key_of(group, bucket, PARTIAL, partial->node);
+		for (uint32_t k = 0; k < group->owners; k++)
+			if (k != self)
+				DFG_TRY(post(outbox, group->owner[k], &key, sum->dtype, partial->value, first_of(group, bucket, k),
+					length_of(group, bucket, k)));
+	}
+	for (size_t i = 0; i < sum->partials; i++) {
+		struct dfg_buffer *own;
+		size_t size = dfg_dtype_size(sum->dtype);
+		DFG_TRY(dfg_tree_sum_buffer(&bucket->slice, &own));
+		if (bucket->slice.count)
+			memcpy(own->data, (const char *)sum->partial[i].value->data + first_of(group, bucket, self) * size,
+				bucket->slice.count * size);
+		DFG_TRY(add_partial(group, bucket, sum->partial[i].node, own, outbox));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_direct_contributed(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+{
+	if (++bucket->contributed == group->wanted)
+		DFG_TRY(send_partials(group, bucket, outbox));
+	return take_early(group, bucket, outbox);
+}
+
+void dfg_direct_end(struct bucket *bucket)
+{
+	dfg_tree_sum_give(&bucket->sum, bucket->gathered);
+	bucket->gathered = NULL;
+	bucket->across = false;
+}
+
+void dfg_direct_release(struct bucket *bucket)
+{
+	while (bucket->earlies)
+		drop(bucket, bucket->earlies - 1);
+	dfg_buffer_unref(bucket->gathered);
+	dfg_tree_sum_release(&bucket->slice);
+	dfg_free(bucket->early);
+	dfg_free(bucket->arrived);
+}
+
+static struct dfg_err *deliver(
+	struct dfg_group *group, uint32_t from, struct dfg_message *message, struct outbox *outbox)
+{
+	struct bucket *bucket;
+	if (!group->peer || from >= group->replicas || message->dead || message->key.depth != FIELDS)
+		return DFG_ERR(DFG_PROTOCOL, "an all-reduce from replica %u has an unknown form", from);
+	DFG_TRY(dfg_group_bucket(group, message->key.number, &bucket));
+	pthread_mutex_lock(&bucket->lock);
+	struct dfg_err *err = bucket->earlies < EARLY_MOST
+							  ? NULL
+							  : DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends too much", bucket->number, from);
+	if (!err && !dfg_reserve(&bucket->early, &bucket->early_room, bucket->earlies + 1, sizeof *bucket->early))
+		err = dfg_no_memory("an all-reduce");
+	if (!err) {
+		bucket->early[bucket->earlies++] = (struct early){from, *message};
+		message->tensor = (struct dfg_tensor){0};
+		err = atomic_load(&group->number) ? take_early(group, bucket, outbox) : NULL;
+	}
+	pthread_mutex_unlock(&bucket->lock);
+	return err;
+}
+
+void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_message *message)
+{
+	struct outbox outbox = {0};
+	struct dfg_err *err = NULL;
+	pthread_mutex_lock(&group->lock);
+	bool stale = message->key.step <= group->last;
+	group->stale += stale;
+	pthread_mutex_unlock(&group->lock);
+	if (!stale)
+		err = deliver(group, from, message, &outbox);
+	err = dfg_outbox_send(group, &outbox, err);
+	dfg_tensor_release(&message->tensor);
+	if (err)
+		dfg_group_fail(group, err);
+}
+
+/* The replicas that a bucket waits for. */
+static struct dfg_err *name_missing(const struct dfg_group *group, const struct bucket *bucket, double seconds)
+{
+	uint32_t missing = bucket->across && bucket->slice.shards ? dfg_tree_sum_missing(&bucket->slice) : DFG_NONE;
+	if (missing < group->whole.shards)
+		return DFG_ERR(DFG_DEADLINE, "after %g s bucket %u still waits for shard %u", seconds, bucket->number, missing);
+	for (uint32_t i = 0; bucket->across && i < group->owners; i++)
+		if (!bucket->arrived[i])
+			return DFG_ERR(DFG_DEADLINE, "after %g s bucket %u still waits for the sum of replica %u", seconds,
+				bucket->number, group->owner[i]);
+	return DFG_ERR(DFG_DEADLINE, "after %g s bucket %u still waits", seconds, bucket->number);
+}
+
+static struct dfg_err *copy(const struct dfg_err *err)
+{
+	return err ? dfg_err_new(err->code, err->file, err->line, "%s", err->text) : NULL;
+}
+
+/* Looks at the bucket once; *out_done: its result is there. */
+static struct dfg_err *look(
+	struct dfg_group *group, struct bucket *bucket, double late, struct outbox *outbox, bool *out_done)
+{
+	pthread_mutex_lock(&bucket->lock);
+	struct dfg_err *err = take_early(group, bucket, outbox);
+	*out_done = bucket->across && bucket->result;
+	if (!err && !*out_done && late > 0)
+		err = name_missing(group, bucket, late);
+	pthread_mutex_unlock(&bucket->lock);
+	pthread_mutex_lock(&group->lock);
+	if (!err && !*out_done)
+		err = copy(group->lost ? group->lost : group->failed);
+	pthread_mutex_unlock(&group->lock);
+	return err;
+}
+
+struct dfg_err *dfg_group_wait(struct dfg_group *group, uint32_t number, double timeout)
+{
+	struct bucket *bucket;
+	uint64_t until = timeout > 0 ? dfg_now() + (uint64_t)(timeout * 1e9) : 0;
+	if (!group->peer)
+		return NULL;
+	DFG_TRY(dfg_group_bucket(group, number, &bucket));
+	for (;;) {
+		struct outbox outbox = {0};
+		bool done;
+		uint32_t seen = atomic_load(&group->event.word);
+		double late = until && dfg_now() >= until ? timeout : 0;
+		struct dfg_err *err = look(group, bucket, late, &outbox, &done);
+		err = dfg_outbox_send(group, &outbox, err);
+		if (err || done)
+			return err;
+		dfg_event_sleep(&group->event, seen, until);
+	}
+}

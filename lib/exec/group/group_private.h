@@ -1,0 +1,102 @@
+#pragma once
+
+#include "lib/base/mem.h"
+#include "lib/base/pool.h"
+#include "lib/exec/group/group.h"
+#include "lib/exec/group/tree.h"
+
+/*
+ * Internals of a group: group.c has the buckets and what one process adds, direct.c the sums that several replicas add
+ * together.
+ */
+
+/* A message of another replica that waits until this one has begun the step, or knows the shapes of the bucket. */
+struct early {
+	uint32_t from;
+	struct dfg_message message;
+};
+
+struct bucket {
+	uint32_t number;
+	pthread_mutex_t lock; /* guards all fields while the bucket is reduced across replicas */
+	bool begun, is_sum;
+	enum dfg_dtype dtype; /* of the tensors */
+	struct dfg_shape *shape;
+	size_t *offset; /* by tensor, in elements of the sum; one more entry than tensors */
+	uint32_t n;
+	struct dfg_tree_sum sum;   /* of the shards of this replica; of all where there is one replica */
+	struct dfg_buffer *result; /* NULL: not computed yet */
+
+	/* Across replicas. */
+	bool across;
+	uint32_t contributed;        /* shards of this replica that have contributed */
+	struct dfg_tree_sum slice;   /* the sum of the slice that this replica owns */
+	struct dfg_buffer *gathered; /* the slices of the result that have arrived, each at its place */
+	bool *arrived;               /* by owner */
+	uint32_t slices;             /* number of those that have arrived */
+	struct early *early;
+	size_t earlies, early_room;
+};
+
+/* A replica of the group, and what was sent to it. */
+struct group_peer {
+	struct dfg_link *link; /* NULL: this replica */
+	struct dfg_group_sent sent;
+};
+
+struct dfg_group {
+	struct dfg_resource resource;
+	uint64_t begun;       /* number of steps that have begun */
+	pthread_mutex_t step; /* held by the step in progress */
+	pthread_mutex_t lock; /* protects the list of buckets, not their contents, and the fields that say so */
+	struct bucket **bucket;
+	size_t count, room;
+	struct dfg_shard shard; /* of the compute run in progress */
+	struct dfg_shard whole; /* the number of shards and the rows of the step in progress */
+	bool entered;
+	struct stream { /* a stream of random numbers that the step has drawn from */
+		struct dfg_variable *position;
+		uint64_t drawn; /* blocks, in the compute run in progress */
+	} * stream;
+	size_t streams, stream_room;
+
+	/* Across replicas. */
+	struct group_peer *peer; /* by replica; NULL: one process computes all shards */
+	uint32_t self, replicas;
+	uint64_t last;                 /* step: those up to it are over. Guarded by `lock` */
+	_Atomic uint64_t number;       /* of the step in progress; 0: none, or one of this process alone */
+	uint32_t *owner, owners;       /* replicas whose shards have rows, ascending: owner i owns slice i of a bucket */
+	uint32_t wanted;               /* shards of this replica that have rows */
+	struct dfg_event event;        /* signalled when a bucket is complete, and on failure */
+	struct dfg_err *failed, *lost; /* of this step; for good. Guarded by `lock` */
+	uint64_t stale;                /* messages of steps that are over. Guarded by `lock` */
+};
+
+/* The bucket of that number, made where there is none. */
+DFG_MUST_CHECK struct dfg_err *dfg_group_bucket(struct dfg_group *group, uint32_t number, struct bucket **out_bucket);
+
+/* Records the shapes of the contributions of a step. */
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out(struct bucket *bucket, const struct dfg_contribution *contribution);
+
+/* The elements of a sum: f32 or wider; a complex number is two. */
+enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype);
+
+/* Copies the tensors of the shard in progress to their places in a sum, weighted by its rows if the weights differ. */
+void dfg_bucket_copy(const struct dfg_group *group, const struct bucket *bucket,
+	const struct dfg_contribution *contribution, struct dfg_buffer *to);
+
+/* Divides a sum where the rule is a mean. */
+void dfg_bucket_divide(
+	const struct dfg_group *group, const struct bucket *bucket, struct dfg_buffer *sum, size_t count);
+
+/* Makes the divided sum the result: rounds it to halves in a buffer of their own. Takes the sum. */
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_finish(struct bucket *bucket, struct dfg_buffer *sum);
+
+/* Tensor i of the result, a new reference. */
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_read(const struct bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor);
+
+/* Whether the contributions of this compute run are reduced across replicas. */
+static inline bool dfg_group_is_across(const struct dfg_group *group)
+{
+	return group->peer && group->entered && atomic_load(&group->number);
+}

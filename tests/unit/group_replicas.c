@@ -1,0 +1,245 @@
+#include "tests/unit/test.h"
+
+#include "lib/exec/group/group.h"
+#include "lib/exec/transport/link_memory.h"
+
+#include <string.h>
+
+/* The all-reduce over several replicas gives the bits of one process, whatever the replicas, rows and types. */
+
+enum { MOST = 5, TENSORS = 3 };
+
+struct replicas {
+	uint32_t count;
+	struct node {
+		struct replicas *all;
+		struct dfg_group *group;
+		struct dfg_link *to[MOST];
+		uint32_t self;
+	} node[MOST];
+};
+
+static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	dfg_group_deliver(((struct node *)arg)->group, peer, message);
+}
+
+static void lost(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	(void)peer;
+	dfg_group_lost(((struct node *)arg)->group, err);
+}
+
+static void begin(struct replicas *all, uint32_t count)
+{
+	*all = (struct replicas){.count = count};
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			struct dfg_link_sink one = {.arg = &all->node[i], .deliver = deliver, .lost = lost};
+			struct dfg_link_sink two = {.arg = &all->node[k], .deliver = deliver, .lost = lost};
+			succeeds(dfg_link_memory_pair(&one, k, &two, i, &all->node[i].to[k], &all->node[k].to[i]));
+		}
+	for (uint32_t i = 0; i < count; i++) {
+		all->node[i].self = i;
+		succeeds(dfg_group_new((const struct dfg_link *const *)all->node[i].to, i, count, &all->node[i].group));
+	}
+}
+
+static void end(struct replicas *all)
+{
+	for (uint32_t i = 0; i < all->count; i++)
+		for (uint32_t k = 0; k < all->count; k++)
+			if (all->node[i].to[k])
+				all->node[i].to[k]->kind->close(all->node[i].to[k]);
+	for (uint32_t i = 0; i < all->count; i++)
+		dfg_group_free(all->node[i].group);
+}
+
+static const struct dfg_shape shape[TENSORS] = {
+	{.rank = 1, .dim = {77}}, {.rank = 2, .dim = {3, 0}}, {.rank = 2, .dim = {5, 3}}};
+
+/* Contributes numbers of which each sum depends on the order. */
+static void contribute(struct dfg_group *group, const struct dfg_shard *shard, bool is_sum, enum dfg_dtype dtype)
+{
+	struct dfg_tensor tensor[TENSORS];
+	const struct dfg_tensor *list[TENSORS];
+	for (int i = 0; i < TENSORS; i++) {
+		succeeds(dfg_tensor_new(dtype, &shape[i], &tensor[i]));
+		list[i] = &tensor[i];
+		int64_t count = dfg_shape_count(&shape[i]);
+		for (int64_t e = 0; e < count; e++) {
+			double value = (double)((shard->number * 7 + (uint32_t)e) % 11) * (e % 2 ? 1e-3 : 1e3) + (double)e / 3;
+			dfg_convert(dtype, (char *)tensor[i].data + (size_t)e * dfg_dtype_size(dtype), DFG_F64, &value, 1);
+		}
+	}
+	dfg_group_enter(group, shard);
+	succeeds(dfg_group_contribute(
+		group, &(struct dfg_contribution){.bucket = 2, .is_sum = is_sum, .tensor = list, .n = TENSORS}));
+	dfg_group_enter(group, NULL);
+	for (int i = 0; i < TENSORS; i++)
+		dfg_tensor_release(&tensor[i]);
+}
+
+static void one_process(
+	struct dfg_group *group, uint32_t shards, int64_t batch, bool is_sum, enum dfg_dtype dtype, struct dfg_tensor *out)
+{
+	dfg_group_begin(group, shards, batch);
+	for (uint32_t j = 0; j < shards; j++) {
+		struct dfg_shard shard = dfg_shard_of(j, shards, batch);
+		if (shard.rows)
+			contribute(group, &shard, is_sum, dtype);
+	}
+	for (uint32_t i = 0; i < TENSORS; i++)
+		succeeds(dfg_group_result(group, 2, i, &out[i]));
+	dfg_group_end(group);
+}
+
+static void all_get(struct replicas *all, uint64_t step, uint32_t shards, int64_t batch, bool is_sum,
+	enum dfg_dtype dtype, const struct dfg_tensor *wanted)
+{
+	for (uint32_t r = all->count; r--;) { /* the last one first: its messages come early */
+		struct dfg_shard range = dfg_group_range(r, all->count, shards);
+		dfg_group_join(all->node[r].group, step, shards, batch);
+		for (int64_t j = range.first; j < range.first + range.rows; j++) {
+			struct dfg_shard shard = dfg_shard_of((uint32_t)j, shards, batch);
+			if (shard.rows)
+				contribute(all->node[r].group, &shard, is_sum, dtype);
+		}
+	}
+	for (uint32_t r = 0; r < all->count; r++) {
+		succeeds(dfg_group_wait(all->node[r].group, 2, 60));
+		for (uint32_t i = 0; i < TENSORS; i++) {
+			struct dfg_tensor got;
+			succeeds(dfg_group_result(all->node[r].group, 2, i, &got));
+			assert_int_equal(got.dtype, dtype);
+			assert_true(dfg_shape_equal(&got.shape, &wanted[i].shape));
+			assert_memory_equal(got.data, wanted[i].data, dfg_tensor_bytes(&got));
+			dfg_tensor_release(&got);
+		}
+		dfg_group_end(all->node[r].group);
+	}
+}
+
+static void replicas_add_as_one_process(void **state)
+{
+	(void)state;
+	static const enum dfg_dtype dtypes[] = {DFG_F32, DFG_F64, DFG_F16, DFG_C64};
+	static const int64_t batches[] = {24, 10, 2, 1};
+	struct dfg_state alone;
+	struct dfg_group *group;
+	succeeds(dfg_state_init(&alone));
+	succeeds(dfg_group_of(&alone, &group));
+	for (uint32_t count = 2; count <= MOST; count++) {
+		struct replicas all;
+		uint64_t step = 0;
+		begin(&all, count);
+		for (uint32_t shards = count; shards <= 12; shards += shards < 6 ? 1 : 3)
+			for (int b = 0; b < 4; b++)
+				for (int t = 0; t < 4; t++) {
+					struct dfg_tensor wanted[TENSORS];
+					one_process(group, shards, batches[b], b % 2, dtypes[t], wanted);
+					all_get(&all, ++step, shards, batches[b], b % 2, dtypes[t], wanted);
+					for (int i = 0; i < TENSORS; i++)
+						dfg_tensor_release(&wanted[i]);
+				}
+		end(&all);
+	}
+	dfg_state_release(&alone);
+}
+
+/* 13. With a shard a replica, each element is sent once to its owner and once back to each: 2 (R - 1) buckets in all. */
+static void bytes_are_twice_the_bucket_for_each_other_replica(void **state)
+{
+	(void)state;
+	struct dfg_state alone;
+	struct dfg_group *group;
+	succeeds(dfg_state_init(&alone));
+	succeeds(dfg_group_of(&alone, &group));
+	for (uint32_t count = 2; count <= MOST; count++) {
+		struct replicas all;
+		struct dfg_tensor wanted[TENSORS];
+		uint64_t bytes = 0, messages = 0;
+		begin(&all, count);
+		one_process(group, count, 10, false, DFG_F32, wanted);
+		all_get(&all, 1, count, 10, false, DFG_F32, wanted);
+		for (uint32_t i = 0; i < count; i++)
+			for (uint32_t k = 0; k < count; k++) {
+				bytes += dfg_group_sent(all.node[i].group, k).bytes;
+				messages += dfg_group_sent(all.node[i].group, k).messages;
+			}
+		assert_int_equal(messages, 2 * count * (count - 1));
+		assert_int_equal(bytes, 2 * (count - 1) * (80 + 16) * 4); /* 77 and 15 elements, in lines of 16 */
+		for (int i = 0; i < TENSORS; i++)
+			dfg_tensor_release(&wanted[i]);
+		end(&all);
+	}
+	dfg_state_release(&alone);
+}
+
+static void a_wait_names_what_is_missing(void **state)
+{
+	(void)state;
+	struct replicas all;
+	struct dfg_shard first = dfg_shard_of(0, 2, 4);
+	begin(&all, 2);
+	dfg_group_join(all.node[0].group, 1, 2, 4);
+	contribute(all.node[0].group, &first, false, DFG_F32);
+	fails(dfg_group_wait(all.node[0].group, 2, 0.01), DFG_DEADLINE, "bucket 2 still waits for shard 1");
+	dfg_group_fail(all.node[0].group, DFG_ERR(DFG_STOPPED, "elsewhere"));
+	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_STOPPED, "elsewhere");
+	dfg_group_end(all.node[0].group);
+	dfg_group_join(all.node[0].group, 2, 2, 4);
+	all.node[1].to[0]->kind->close(all.node[1].to[0]);
+	all.node[1].to[0] = NULL;
+	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_UNAVAILABLE, "");
+	dfg_group_end(all.node[0].group);
+	end(&all);
+}
+
+/* A message that does not fit fails the step, and nothing else. */
+static void lies_fail_the_step(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t field[3];
+		uint32_t depth;
+		enum dfg_dtype dtype;
+		int64_t count;
+	} lie[] = {
+		{{0, 0, 1}, 3, DFG_F32, 48}, /* a shard of replica 0 */
+		{{0, 1, 2}, 3, DFG_F32, 48}, /* more shards than there are */
+		{{0, 1, -1}, 3, DFG_F32, 48},
+		{{0, INT64_MAX, 1}, 3, DFG_F32, 48},
+		{{0, 1, 1}, 3, DFG_F32, 47},
+		{{0, 1, 1}, 3, DFG_F64, 48},
+		{{0, 1, 1}, 2, DFG_F32, 48},
+		{{1, 0, 0}, 3, DFG_F32, 49},
+		{{7, 0, 0}, 3, DFG_F32, 48},
+	};
+	for (size_t i = 0; i < sizeof lie / sizeof *lie; i++) {
+		struct replicas all;
+		struct dfg_shard first = dfg_shard_of(0, 2, 4);
+		struct dfg_message message = {
+			.kind = DFG_MESSAGE_REDUCE, .key = {.step = 1, .number = 2, .depth = lie[i].depth}};
+		begin(&all, 2);
+		dfg_group_join(all.node[0].group, 1, 2, 4);
+		contribute(all.node[0].group, &first, false, DFG_F32);
+		memcpy(message.key.iteration, lie[i].field, sizeof lie[i].field);
+		succeeds(dfg_tensor_new(lie[i].dtype, &DFG_SHAPE_VECTOR(lie[i].count), &message.tensor));
+		dfg_group_deliver(all.node[0].group, 1, &message);
+		fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_PROTOCOL, "replica 1");
+		dfg_group_end(all.node[0].group);
+		end(&all);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(replicas_add_as_one_process),
+		cmocka_unit_test(bytes_are_twice_the_bucket_for_each_other_replica),
+		cmocka_unit_test(a_wait_names_what_is_missing),
+		cmocka_unit_test(lies_fail_the_step),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
