@@ -33,6 +33,9 @@ static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_
 		return dfg_no_memory("the inputs of the data set");
 	if (!distributed)
 		return DFG_ERR(DFG_USAGE, "'%s': '%s' is not a host of this run, which is local", input->file, host);
+	if (model->shards > 1)
+		return DFG_ERR(DFG_USAGE, "'%s': a batch that is cut into %u shards is read here, not by '%s': give NAME=@FILE",
+			input->file, model->shards, host);
 	DFG_TRY(dfg_distributed_source(distributed, input->name, input->edge.node, host, at + 2, wanted, &source));
 	input->all = source.all;
 	input->elsewhere = true;

@@ -5,6 +5,19 @@
 #include <string.h>
 #include <sys/resource.h>
 
+/* Each replica has as many hosts, in the order of the list. */
+static struct dfg_err *find_first(struct dfg_distributed *distributed)
+{
+	uint32_t replicas = distributed->options.replicas ? distributed->options.replicas : 1;
+	uint32_t hosts = distributed->hosts.count;
+	distributed->first = distributed->hosts;
+	distributed->first.count = hosts / replicas;
+	if (replicas > hosts || hosts % replicas)
+		return DFG_ERR(
+			DFG_DATA, "--hosts has %u workers, which are not as many for each of %u replicas", hosts, replicas);
+	return NULL;
+}
+
 struct dfg_err *dfg_distributed_open(
 	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed)
 {
@@ -18,7 +31,9 @@ struct dfg_err *dfg_distributed_open(
 		return DFG_ERR(DFG_USAGE, "--lease must be from 0.1 to 86400 seconds, not %g", asked->lease);
 	struct dfg_err *err = dfg_placement_hosts(options->placement, &out_distributed->arena, &out_distributed->hosts);
 	if (!err)
-		err = dfg_placement_check(options->placement, &out_distributed->hosts, &out_distributed->arena);
+		err = find_first(out_distributed);
+	if (!err)
+		err = dfg_placement_check(options->placement, &out_distributed->first, &out_distributed->arena);
 	if (err)
 		dfg_distributed_close(out_distributed);
 	return err;
@@ -103,6 +118,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.transport = asked->transport,
 		.ssh_config = asked->ssh_config,
 		.push = asked->push,
+		.replicas = distributed->options.replicas,
 		.lease = asked->lease,
 		.memory_limit = distributed->options.execution->memory_limit,
 		.session = *session,
@@ -148,11 +164,11 @@ static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph
 	struct dfg_phases phases = {.report = distributed->options.report};
 	dfg_phase_end(&phases, NULL);
 	DFG_TRY(dfg_placement_place(
-		distributed->options.placement, graph, facts, &distributed->hosts, phases.report, arena, &placed));
+		distributed->options.placement, graph, facts, &distributed->first, phases.report, arena, &placed));
 	dfg_phase_end(&phases, "place");
 	if (distributed->keep)
 		DFG_TRY(fuse(distributed, graph, placed));
-	DFG_TRY(dfg_placement_partition(graph, facts, &distributed->hosts, placed, arena, &distributed->parts));
+	DFG_TRY(dfg_placement_partition(graph, facts, &distributed->first, placed, arena, &distributed->parts));
 	dfg_phase_end(&phases, "cut");
 	return NULL;
 }

@@ -31,6 +31,7 @@ struct dfg_launch_watch {
 struct dfg_distributed_options {
 	const struct dfg_placement *placement;
 	const struct dfg_distribution *distribution;
+	uint32_t replicas;                     /* of the graph, over the hosts in their order; 0: 1 */
 	const struct dfg_execution *execution; /* its memory limit applies to each worker; without swap */
 	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
 	struct dfg_launch_watch watch;
@@ -41,6 +42,7 @@ struct dfg_distributed {
 	struct dfg_distributed_options options;
 	struct dfg_arena arena;
 	struct dfg_hosts hosts;
+	struct dfg_hosts first;    /* those of replica 0, on whose devices the graph is placed */
 	struct dfg_launch *launch; /* NULL: nothing has been loaded yet */
 	struct dfg_arena parts_arena;
 	struct dfg_parts parts;

@@ -22,7 +22,8 @@ static struct dfg_err *open_graph(const char *path, const struct dfg_graph_input
 static struct dfg_err *check_devices(const struct dfg_plan_folder *plan, const struct dfg_hosts *hosts)
 {
 	if (plan->parts.parts != hosts->count)
-		return DFG_ERR(DFG_DATA, "the plan is for %u workers, but --hosts has %u", plan->parts.parts, hosts->count);
+		return DFG_ERR(
+			DFG_DATA, "the plan is for %u workers, but --hosts has %u for a replica", plan->parts.parts, hosts->count);
 	for (uint32_t i = 0; i < hosts->count; i++)
 		if (strcmp(plan->device[i], hosts->device[i]) != 0)
 			return DFG_ERR(DFG_DATA, "w%u is %s in the plan, but %s in --hosts", i, plan->device[i], hosts->device[i]);
@@ -64,7 +65,7 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_in
 	if (plan && distributed->options.placement->place.count)
 		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes already have devices", path);
 	struct dfg_err *err =
-		plan ? open_plan(path, input, &distributed->hosts, out_model) : open_graph(path, input, out_model);
+		plan ? open_plan(path, input, &distributed->first, out_model) : open_graph(path, input, out_model);
 	if (!err && !plan)
 		dfg_placement_warn(distributed->options.placement, &out_model->file.graph, input->report);
 	if (!err && distributed->opened)

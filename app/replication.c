@@ -54,14 +54,14 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 			(long long)replicas, (long long)replicas);
 	if (replicas && shards && shards < replicas)
 		return DFG_ERR(DFG_USAGE, "--shards %lld is less than --replicas %lld", (long long)shards, (long long)replicas);
-	if (has_hosts && (replicas > 1 || shards > 1))
-		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --hosts: this version shards a batch in one process",
-			shards > 1 ? "shards" : "replicas");
+	if (!shards)
+		shards = replicas;
 	DFG_TRY(parse_bucket(replication->bucket, &bucket));
 	DFG_TRY(parse_reduction(replication->reduce, &reduction));
 	if (shards < 2 && idle_option(replication))
-		return DFG_ERR(DFG_USAGE, "--%s requires --shards", idle_option(replication));
+		return DFG_ERR(DFG_USAGE, "--%s requires --shards or --replicas", idle_option(replication));
 	replication->n_shards = shards ? (uint32_t)shards : 1;
+	replication->n_replicas = replicas ? (uint32_t)replicas : 1;
 	return NULL;
 }
 

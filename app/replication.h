@@ -11,10 +11,10 @@ struct dfg_replication {
 	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
 	const char *reduce;              /* "mean" or "sum"; NULL: by the loss */
 	struct dfg_words_list gradients; /* patterns */
-	uint32_t n_shards;               /* set by dfg_replication_check(): 1 or more */
+	uint32_t n_shards, n_replicas;   /* set by dfg_replication_check(): 1 or more */
 };
 
-/* Checks the options, and sets n_shards. DFG_USAGE for a value out of range or options that contradict each other. */
+/* Checks the options, and sets n_shards and n_replicas. DFG_USAGE for a value out of range or options that contradict each other. */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts);
 
 /*

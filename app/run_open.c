@@ -67,17 +67,6 @@ static struct dfg_err *ask(struct dfg_run *run)
 	return dfg_run_bind_feeds(run);
 }
 
-/* In a distributed run, updates are fused when the devices of their nodes are known. */
-static struct dfg_err *ask_before_the_cut(void *arg)
-{
-	struct dfg_run *run = arg;
-	bool any;
-	DFG_TRY(ask(run));
-	DFG_TRY(find_kept(run, &any));
-	run->distributed->keep = any ? &run->keep : NULL;
-	return NULL;
-}
-
 /* The tensors that --data feeds are sharded; those of --feed are the same in every shard. */
 static struct dfg_err *shard(struct dfg_run *run)
 {
@@ -92,6 +81,18 @@ static struct dfg_err *shard(struct dfg_run *run)
 	DFG_TRY(keep_given(run, data, &given));
 	DFG_TRY(dfg_replication_apply(run->replication, &run->model, given.feed, given.n_feed, run->input.report, &keep));
 	return dfg_replication_fetches(&run->model, &run->fetch);
+}
+
+/* In a distributed run, updates are fused when the devices of their nodes are known. */
+static struct dfg_err *ask_before_the_cut(void *arg)
+{
+	struct dfg_run *run = arg;
+	bool any;
+	DFG_TRY(ask(run));
+	DFG_TRY(shard(run));
+	DFG_TRY(find_kept(run, &any));
+	run->distributed->keep = any ? &run->keep : NULL;
+	return NULL;
 }
 
 static struct dfg_err *bind(struct dfg_run *run)
@@ -126,6 +127,8 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	session.shards = run->replication ? run->replication->n_shards : 1;
 	if (!run->distributed)
 		return dfg_model_open(path, &run->input, &session, &run->model);
+	if (session.shards > 1 && dfg_plan_folder_is(path))
+		return DFG_ERR(DFG_DATA, "%s: the plan has no shards: give the graph it was made from", path);
 	run->distributed->trace = trace ? dfg_trace_worker_event : NULL;
 	run->distributed->trace_arg = trace;
 	run->distributed->opened = ask_before_the_cut;

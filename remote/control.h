@@ -24,12 +24,14 @@ enum dfg_packet_kind {
 	DFG_PACKET_SETUP,     /* the peers and the options of the run: remote/worker_config.h */
 	DFG_PACKET_PART,      /* a graph, which replaces the one before with all its state */
 	DFG_PACKET_PLAN,      /* feeds, fetches and targets -> the plan's number */
-	DFG_PACKET_RUN,       /* step, plan and feeds -> statistics, fetches, events */
+	DFG_PACKET_RUN,       /* step, plan, the step of shards that it is of, feeds -> statistics, fetches, events */
 	DFG_PACKET_VARIABLES, /* names -> the facts known of each variable */
 	DFG_PACKET_READ,      /* name -> value */
 	DFG_PACKET_ASSIGN,    /* name and value */
 	DFG_PACKET_CAUSE,     /* plan, transfer, iteration -> the text of dfg_plan_cause */
 	DFG_PACKET_SOURCE,    /* a file of samples that the worker reads -> its number, dtype and shape */
+	DFG_PACKET_STATE,     /* -> names and values of all variables */
+	DFG_PACKET_ADOPT,     /* names and values: variables to set */
 	DFG_PACKET_END,       /* the last request */
 	/* The kinds below are handled at once, also while a step runs. */
 	DFG_PACKET_FAIL, /* a step, a code and words: the step failed on another worker. No answer */

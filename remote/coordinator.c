@@ -11,9 +11,12 @@ struct dfg_err *dfg_coordinator_new(
 	struct dfg_coordinator *coordinator = dfg_zeros(1, sizeof *coordinator);
 	if (!coordinator)
 		return dfg_no_memory("the coordinator");
-	coordinator->backend = (struct dfg_session_backend){dfg_coordinator_plan, dfg_coordinator_run,
-		dfg_coordinator_stats, dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	coordinator->options = *options;
+	coordinator->options.replicas = options->replicas ? options->replicas : 1;
+	coordinator->width = options->workers / coordinator->options.replicas;
+	coordinator->backend = (struct dfg_session_backend){coordinator->options.replicas, dfg_coordinator_plan,
+		dfg_coordinator_run, dfg_coordinator_compute, dfg_coordinator_update, dfg_coordinator_stats,
+		dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	size_t workers = options->workers;
 	coordinator->state = dfg_zeros(workers, sizeof *coordinator->state);
 	coordinator->traffic = dfg_zeros(workers * workers, sizeof *coordinator->traffic);
@@ -427,6 +430,7 @@ static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t w
 	struct dfg_packet packet = {.kind = DFG_PACKET_SETUP};
 	struct dfg_worker_config setup = {.self = worker,
 		.workers = coordinator->options.workers,
+		.replicas = coordinator->options.replicas,
 		.session = coordinator->options.session,
 		.trace = coordinator->options.trace != NULL,
 		.lease = coordinator->options.lease,
@@ -528,6 +532,8 @@ void dfg_coordinator_free(struct dfg_coordinator *coordinator)
 	stop_guard(coordinator);
 	dfg_coordinator_drop_answers(coordinator);
 	dfg_coordinator_drop_plans(coordinator);
+	dfg_coordinator_drop_streams(coordinator);
+	dfg_free(coordinator->stream);
 	dfg_arena_release(&coordinator->arena);
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
 		dfg_err_free(coordinator->state[i].why);

@@ -24,6 +24,7 @@ struct dfg_coordinator_event {
 struct dfg_coordinator_options {
 	const struct dfg_peer *peer; /* by worker; borrowed */
 	uint32_t workers;
+	uint32_t replicas;                  /* of the graph, each on workers / replicas workers in a row; 0: 1 */
 	struct dfg_session_options session; /* the options of the session on each worker */
 	double lease;                       /* seconds of silence after which a worker is lost; 0: no limit */
 	bool watched;                       /* dfg_coordinator_ended will be called for each process that ends */
@@ -68,7 +69,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_load(
 	struct dfg_coordinator *coordinator, const struct dfg_graph *graph, const struct dfg_parts *parts);
 struct dfg_session_backend *dfg_coordinator_backend(struct dfg_coordinator *coordinator);
 
-/* The worker that a node of the graph is placed on. */
+/* The worker that a node of the graph is placed on, in replica 0. */
 uint32_t dfg_coordinator_home(const struct dfg_coordinator *coordinator, uint32_t node);
 
 /* A file of samples read by the worker that its input node is placed on; dfg_rows_new makes batches of it. */

@@ -12,7 +12,7 @@ static struct dfg_err *ask(struct dfg_coordinator *coordinator, const struct ste
 	const struct dfg_cause *of, struct dfg_cause *out)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_CAUSE};
-	dfg_packet_put(&packet, plan->worker_step[worker].plan);
+	dfg_packet_put(&packet, plan->number[worker]);
 	dfg_packet_put(&packet, of->transfer);
 	dfg_packet_put(&packet, (uint64_t)of->iteration);
 	dfg_coordinator_ask(coordinator, worker, &packet);
@@ -39,13 +39,14 @@ static struct dfg_err *follow(
 		return NULL;
 	char fetch[sizeof cause.words];
 	memcpy(fetch, cause.words, sizeof fetch);
+	uint32_t first = worker / coordinator->width * coordinator->width; /* of the replica */
 	for (uint32_t hops = 0; cause.transfer && hops < coordinator->parts->transfers; hops++) {
 		struct packet_place send = cause.transfer <= coordinator->parts->transfers
 									   ? coordinator->send[cause.transfer - 1]
 									   : (struct packet_place){DFG_NONE, 0};
 		if (send.worker == DFG_NONE || !plan->worker_step[send.worker].runs)
 			return NULL;
-		DFG_TRY(ask(coordinator, plan, send.worker, &cause, &cause));
+		DFG_TRY(ask(coordinator, plan, first + send.worker, &cause, &cause));
 	}
 	if (!cause.transfer && *cause.words)
 		dfg_text_add(out_text, "%s: %s", fetch, cause.words);

@@ -104,7 +104,7 @@ static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 		struct packet_place home = walk->coordinator->home[step->feed[i].node];
 		const char *name = part(walk, home.worker)->node[home.node].name;
 		DFG_TRY(add_feed(walk, home, step->feed[i].port, i));
-		for (uint32_t w = 0; w < walk->coordinator->options.workers; w++) {
+		for (uint32_t w = 0; w < walk->coordinator->width; w++) {
 			const char *clone = dfg_clone_name(&walk->scratch, w, name);
 			uint32_t node = clone ? dfg_graph_find(part(walk, w), clone) : DFG_NONE;
 			if (!clone)
@@ -136,7 +136,7 @@ static struct dfg_err *add_wanted(struct walk *walk, const struct dfg_step *step
 
 static struct dfg_err *divide(struct walk *walk, const struct dfg_step *step)
 {
-	uint32_t workers = walk->coordinator->options.workers;
+	uint32_t workers = walk->coordinator->width;
 	walk->seen = dfg_arena_zeros(&walk->scratch, workers, sizeof *walk->seen);
 	walk->fed = dfg_arena_zeros(&walk->scratch, workers, sizeof *walk->fed);
 	if (!walk->seen || !walk->fed)
@@ -179,13 +179,13 @@ static void ask_plan(struct dfg_coordinator *coordinator, uint32_t worker, struc
 static struct dfg_err *send_shares(struct dfg_coordinator *coordinator, struct step_plan *plan)
 {
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
-		ask_plan(coordinator, i, &plan->worker_step[i]);
+		ask_plan(coordinator, i, &plan->worker_step[i % coordinator->width]);
 	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending a step"));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
-		if (!plan->worker_step[i].runs)
+		if (!plan->worker_step[i % coordinator->width].runs)
 			continue;
-		plan->worker_step[i].plan = dfg_packet_get_u32(&coordinator->state[i].answer);
+		plan->number[i] = dfg_packet_get_u32(&coordinator->state[i].answer);
 		err = dfg_err_join(err, dfg_packet_check(&coordinator->state[i].answer));
 	}
 	dfg_coordinator_drop_answers(coordinator);
@@ -194,7 +194,7 @@ static struct dfg_err *send_shares(struct dfg_coordinator *coordinator, struct s
 
 static void release_plan(const struct dfg_coordinator *coordinator, struct step_plan *plan)
 {
-	for (uint32_t i = 0; plan->worker_step && i < coordinator->options.workers; i++) {
+	for (uint32_t i = 0; plan->worker_step && i < coordinator->width; i++) {
 		struct worker_step *worker_step = &plan->worker_step[i];
 		dfg_free(worker_step->feed);
 		dfg_free(worker_step->fetch);
@@ -203,6 +203,7 @@ static void release_plan(const struct dfg_coordinator *coordinator, struct step_
 		dfg_free((void *)worker_step->step.fetch);
 	}
 	dfg_free(plan->worker_step);
+	dfg_free(plan->number);
 }
 
 void dfg_coordinator_drop_plans(struct dfg_coordinator *coordinator)
@@ -214,10 +215,11 @@ void dfg_coordinator_drop_plans(struct dfg_coordinator *coordinator)
 static struct dfg_err *make(struct dfg_coordinator *coordinator, const struct dfg_step *step, struct step_plan *plan)
 {
 	struct walk walk = {.coordinator = coordinator, .plan = plan};
-	plan->worker_step = dfg_zeros(coordinator->options.workers, sizeof *plan->worker_step);
+	plan->worker_step = dfg_zeros(coordinator->width, sizeof *plan->worker_step);
+	plan->number = dfg_zeros(coordinator->options.workers, sizeof *plan->number);
 	plan->n_fetch = step->n_fetch;
 	struct dfg_err *err =
-		plan->worker_step ? divide(&walk, step) : dfg_no_memory("the plan of the step on the workers");
+		plan->worker_step && plan->number ? divide(&walk, step) : dfg_no_memory("the plan of the step on the workers");
 	dfg_free(walk.stack);
 	dfg_arena_release(&walk.scratch);
 	return err ? err : send_shares(coordinator, plan);

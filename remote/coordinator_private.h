@@ -7,6 +7,7 @@
  * Internals of the coordinator: coordinator.c has workers, requests and answers, coordinator_plan.c the plan of each
  * worker for a step, coordinator_step.c the other functions of the session backend.
  */
+/* A node of a part. The worker of that number has the part in replica 0. */
 struct packet_place {
 	uint32_t worker, node;
 };
@@ -28,17 +29,17 @@ struct worker_state {
 	int64_t ahead_ns;  /* the offset of the worker's clock to ours, ns */
 };
 
-/* A worker's part of a step. */
+/* The part of a step that one worker of each replica runs. */
 struct worker_step {
 	struct dfg_step step;   /* in the node numbers of the worker's part */
 	uint32_t *feed, *fetch; /* indices of these feeds and fetches in the whole step */
 	size_t feed_room, fetch_room, target_room;
 	uint32_t *target;
-	uint32_t plan; /* its number on the worker */
 	bool runs;
 };
 struct step_plan {
-	struct worker_step *worker_step; /* by worker */
+	struct worker_step *worker_step; /* by part */
+	uint32_t *number;                /* by worker: the plan's number there */
 	uint32_t n_fetch;
 	struct dfg_stats stats;
 };
@@ -57,6 +58,12 @@ struct dfg_coordinator {
 	uint32_t blamed;              /* the worker that answered with the last error; DFG_NONE: the error was no answer */
 	_Atomic uint64_t pings;
 	uint64_t step;
+	uint32_t width; /* workers of a replica */
+
+	uint64_t sharded; /* number of the sharded step whose traffic is counted; 0: the last run was of none */
+	bool unequal;     /* replica 0 may have variables that the others lack: they are sent before the next compute run */
+	char **stream;    /* names of the streams of random numbers that the compute runs of the step have drawn from */
+	size_t streams, stream_room;
 
 	pthread_t guard;
 	bool guarded;
@@ -68,7 +75,7 @@ struct dfg_coordinator {
 	const struct dfg_graph *graph;
 	const struct dfg_parts *parts;
 	struct dfg_arena arena;    /* memory of `home` and `send`, released with the graph */
-	struct packet_place *home; /* by node of the graph */
+	struct packet_place *home; /* by node of the graph, in replica 0 */
 	struct packet_place *send; /* by number of a transfer: its _Send node */
 	struct step_plan *plan;
 	size_t plans, plan_room;
@@ -102,6 +109,27 @@ void dfg_coordinator_drop_answers(struct dfg_coordinator *coordinator);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_plan(
 	struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan);
 void dfg_coordinator_drop_plans(struct dfg_coordinator *coordinator);
+
+/* A run of a plan on some replicas. */
+struct plan_run {
+	const struct dfg_tensor *const *feeds; /* by replica; NULL: the plan does not run there */
+	struct dfg_tensor *const *fetches;     /* by replica; NULL: they are not wanted */
+	uint64_t sharded;                      /* number of the sharded step that it is of; 0: it is of none */
+	uint32_t shards;
+	int64_t batch;
+	const uint32_t *shard; /* by replica; NULL: it is the update run */
+};
+/* With request_lock held. Plan NULL: an update run that has nothing to do but to end the step. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run_on(
+	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run);
+
+/* coordinator_replicas.c */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_compute(
+	struct dfg_session_backend *backend, uint32_t plan, uint64_t step, const struct dfg_shard_run *runs, uint32_t n);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_update(struct dfg_session_backend *backend, uint32_t plan, uint64_t step,
+	uint32_t shards, int64_t batch, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_note_stream(struct dfg_coordinator *coordinator, const char *name);
+void dfg_coordinator_drop_streams(struct dfg_coordinator *coordinator);
 
 /* The other functions of the session backend. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run(

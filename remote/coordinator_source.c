@@ -13,7 +13,7 @@ static struct dfg_err *check_alone(struct dfg_coordinator *coordinator, uint32_t
 	struct dfg_arena scratch = {0};
 	struct dfg_err *err = NULL;
 	const char *name = coordinator->graph->node[node].name;
-	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++) {
+	for (uint32_t w = 0; w < coordinator->width && !err; w++) {
 		const char *clone = dfg_clone_name(&scratch, w, name);
 		if (!clone)
 			err = dfg_no_memory("the name of a clone");

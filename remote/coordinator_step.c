@@ -58,7 +58,7 @@ static struct dfg_err *ask_part(struct dfg_coordinator *coordinator, uint32_t wo
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_PART};
 	struct bytes bytes = {0};
-	struct dfg_err *err = dfg_graphdef_parts(&coordinator->parts->part[worker], append, &bytes);
+	struct dfg_err *err = dfg_graphdef_parts(&coordinator->parts->part[worker % coordinator->width], append, &bytes);
 	if (!err) {
 		struct dfg_tensor tensor = {.dtype = DFG_U8, .shape = DFG_SHAPE_VECTOR((int64_t)bytes.count), .data = bytes.at};
 		dfg_packet_put_tensor(&packet, &tensor);
@@ -71,15 +71,16 @@ static struct dfg_err *ask_part(struct dfg_coordinator *coordinator, uint32_t wo
 struct dfg_err *dfg_coordinator_load(
 	struct dfg_coordinator *coordinator, const struct dfg_graph *graph, const struct dfg_parts *parts)
 {
-	if (parts->parts != coordinator->options.workers)
+	if (parts->parts != coordinator->width)
 		return DFG_ERR(
-			DFG_DATA, "the plan has %u parts, but there are %u workers", parts->parts, coordinator->options.workers);
+			DFG_DATA, "the plan has %u parts, but a replica has %u workers", parts->parts, coordinator->width);
 	dfg_coordinator_drop_plans(coordinator);
 	dfg_arena_release(&coordinator->arena);
 	coordinator->graph = graph;
 	coordinator->parts = parts;
 	DFG_TRY(find_homes(coordinator));
-	for (uint32_t i = 0; i < parts->parts; i++)
+	coordinator->unequal = false;
+	for (uint32_t i = 0; i < coordinator->options.workers; i++)
 		DFG_TRY(ask_part(coordinator, i));
 	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending the graph"));
 	dfg_coordinator_drop_answers(coordinator);
@@ -151,75 +152,136 @@ static void get_waits(struct dfg_coordinator *coordinator, uint32_t worker, stru
 			return;
 		}
 		struct dfg_traffic *traffic = &coordinator->traffic[from * coordinator->options.workers + worker];
-		traffic->waits = waits;
-		traffic->waited_ns = ns;
+		traffic->waits += waits;
+		traffic->waited_ns += ns;
+		if (longest_ns < traffic->longest_ns)
+			continue;
 		traffic->longest_ns = longest_ns;
 		traffic->longest = tensor_of(coordinator, longest);
 	}
 }
 
-/* Takes a worker's results; a fetch goes to its index in the whole step. */
+static struct dfg_err *get_streams(struct dfg_coordinator *coordinator, struct dfg_packet *answer)
+{
+	uint32_t count = dfg_packet_get_count(answer, sizeof(uint64_t) + 1);
+	for (uint32_t i = 0; i < count; i++)
+		DFG_TRY(dfg_coordinator_note_stream(coordinator, dfg_packet_get_text(answer)));
+	return NULL;
+}
+
+/* Takes a worker's results; a fetch goes to its index in the whole step. fetches NULL: none were sent. */
 static struct dfg_err *take_share(
-	struct dfg_coordinator *coordinator, uint32_t worker, struct step_plan *plan, struct dfg_tensor *out_fetches)
+	struct dfg_coordinator *coordinator, uint32_t worker, struct step_plan *plan, struct dfg_tensor *fetches)
 {
 	struct dfg_packet *answer = &coordinator->state[worker].answer;
-	const struct worker_step *worker_step = &plan->worker_step[worker];
-	add_stats(&plan->stats, answer);
+	struct dfg_stats none;
+	add_stats(plan ? &plan->stats : &none, answer);
 	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
 		struct dfg_traffic *traffic = &coordinator->traffic[worker * coordinator->options.workers + i];
-		traffic->messages = dfg_packet_get(answer);
-		traffic->bytes = dfg_packet_get(answer);
+		traffic->messages += dfg_packet_get(answer);
+		traffic->bytes += dfg_packet_get(answer);
 	}
 	get_waits(coordinator, worker, answer);
-	for (uint32_t i = 0; i < worker_step->step.n_fetch; i++)
-		dfg_packet_get_tensor(answer, &out_fetches[worker_step->fetch[i]]);
+	const struct worker_step *worker_step = plan ? &plan->worker_step[worker % coordinator->width] : NULL;
+	for (uint32_t i = 0; fetches && plan && i < worker_step->step.n_fetch; i++)
+		dfg_packet_get_tensor(answer, &fetches[worker_step->fetch[i]]);
 	uint64_t events = dfg_packet_get(answer);
 	for (uint64_t i = 0; i < events && !answer->malformed; i++)
 		get_event(coordinator, worker, answer);
+	DFG_TRY(get_streams(coordinator, answer));
 	return dfg_err_note(dfg_packet_check(answer), "%s", coordinator->options.peer[worker].name);
 }
 
-static struct dfg_err *run(struct dfg_coordinator *coordinator, struct step_plan *plan, const struct dfg_tensor *feeds,
-	struct dfg_tensor *out_fetches)
+static bool runs_on(const struct dfg_coordinator *coordinator, const struct step_plan *plan, const struct plan_run *run,
+	uint32_t worker)
 {
-	uint64_t step = ++coordinator->step;
-	for (uint32_t w = 0; w < coordinator->options.workers; w++) {
-		struct dfg_packet packet = {.kind = DFG_PACKET_RUN};
-		const struct worker_step *worker_step = &plan->worker_step[w];
-		if (!worker_step->runs)
-			continue;
-		dfg_packet_put(&packet, step);
-		dfg_packet_put(&packet, worker_step->plan);
-		for (uint32_t i = 0; i < worker_step->step.n_feed; i++)
-			dfg_rows_put(&packet, &feeds[worker_step->feed[i]]);
-		dfg_coordinator_ask(coordinator, w, &packet);
-	}
-	struct dfg_err *err = dfg_coordinator_answers(coordinator, step);
-	if (err)
-		return err->code == DFG_DATA && coordinator->blamed != DFG_NONE
-				   ? dfg_coordinator_explain(coordinator, plan, coordinator->blamed, err)
-				   : err;
-	plan->stats = (struct dfg_stats){0};
-	memset(coordinator->traffic, 0,
-		(size_t)coordinator->options.workers * coordinator->options.workers * sizeof *coordinator->traffic);
-	for (uint32_t i = 0; i < plan->n_fetch; i++)
-		out_fetches[i] = (struct dfg_tensor){0};
-	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++)
-		if (plan->worker_step[w].runs)
-			err = take_share(coordinator, w, plan, out_fetches);
-	for (uint32_t i = 0; i < plan->n_fetch && err; i++)
-		dfg_tensor_release(&out_fetches[i]);
-	dfg_coordinator_drop_answers(coordinator);
-	return err;
+	return run->feeds[worker / coordinator->width] && (!plan || plan->worker_step[worker % coordinator->width].runs);
 }
 
-struct dfg_err *dfg_coordinator_run(
-	struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+/* Writes the step of shards that a run is of. */
+static void put_shards(
+	const struct dfg_coordinator *coordinator, const struct plan_run *run, uint32_t replica, struct dfg_packet *packet)
 {
-	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
-	pthread_mutex_lock(&coordinator->request_lock);
-	struct dfg_err *err = run(coordinator, &coordinator->plan[plan], feeds, out_fetches);
-	pthread_mutex_unlock(&coordinator->request_lock);
+	dfg_packet_put(packet, run->fetches[replica] != NULL);
+	dfg_packet_put(packet, run->sharded);
+	if (!run->sharded)
+		return;
+	dfg_packet_put(packet, run->shards);
+	dfg_packet_put(packet, (uint64_t)run->batch);
+	dfg_packet_put(packet, run->shard != NULL);
+	dfg_packet_put(packet, run->shard ? run->shard[replica] : 0);
+	dfg_packet_put(packet, run->shard ? 0 : coordinator->streams);
+	for (size_t i = 0; i < coordinator->streams && !run->shard; i++)
+		dfg_packet_put_text(packet, coordinator->stream[i]);
+}
+
+static void ask_run(struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run,
+	uint64_t step, uint32_t worker)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_RUN};
+	uint32_t replica = worker / coordinator->width;
+	const struct worker_step *worker_step = plan ? &plan->worker_step[worker % coordinator->width] : NULL;
+	dfg_packet_put(&packet, step);
+	dfg_packet_put(&packet, plan ? plan->number[worker] : DFG_NONE);
+	put_shards(coordinator, run, replica, &packet);
+	for (uint32_t i = 0; plan && i < worker_step->step.n_feed; i++)
+		dfg_rows_put(&packet, &run->feeds[replica][worker_step->feed[i]]);
+	dfg_coordinator_ask(coordinator, worker, &packet);
+}
+
+/* The traffic of the runs of one sharded step is counted together. */
+static void begin_traffic(struct dfg_coordinator *coordinator, const struct plan_run *run)
+{
+	size_t workers = coordinator->options.workers;
+	if (!run->sharded || run->sharded != coordinator->sharded)
+		memset(coordinator->traffic, 0, workers * workers * sizeof *coordinator->traffic);
+	coordinator->sharded = run->sharded;
+}
+
+/* Names the shard whose compute run failed. Takes err. */
+static struct dfg_err *explain(
+	struct dfg_coordinator *coordinator, const struct step_plan *plan, const struct plan_run *run, struct dfg_err *err)
+{
+	uint32_t worker = coordinator->blamed;
+	if (worker == DFG_NONE || err->code != DFG_DATA)
+		return err;
+	if (plan)
+		err = dfg_coordinator_explain(coordinator, plan, worker, err);
+	uint32_t replica = worker / coordinator->width;
+	return run->shard ? dfg_err_note(err, "replica %u, shard %u", replica, run->shard[replica]) : err;
+}
+
+static void clear_fetches(
+	const struct dfg_coordinator *coordinator, const struct step_plan *plan, const struct plan_run *run, bool release)
+{
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
+		for (uint32_t i = 0; plan && run->fetches[r] && i < plan->n_fetch; i++) {
+			if (release)
+				dfg_tensor_release(&run->fetches[r][i]);
+			run->fetches[r][i] = (struct dfg_tensor){0};
+		}
+}
+
+struct dfg_err *dfg_coordinator_run_on(
+	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run)
+{
+	uint64_t step = ++coordinator->step;
+	for (uint32_t w = 0; w < coordinator->options.workers; w++)
+		if (runs_on(coordinator, plan, run, w))
+			ask_run(coordinator, plan, run, step, w);
+	struct dfg_err *err = dfg_coordinator_answers(coordinator, step);
+	if (err)
+		return explain(coordinator, plan, run, err);
+	if (plan)
+		plan->stats = (struct dfg_stats){0};
+	begin_traffic(coordinator, run);
+	clear_fetches(coordinator, plan, run, false);
+	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++)
+		if (runs_on(coordinator, plan, run, w))
+			err = take_share(coordinator, w, plan, run->fetches[w / coordinator->width]);
+	if (err)
+		clear_fetches(coordinator, plan, run, true);
+	dfg_coordinator_drop_answers(coordinator);
 	return err;
 }
 
@@ -303,6 +365,7 @@ struct dfg_err *dfg_coordinator_assign(
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};
 	pthread_mutex_lock(&coordinator->request_lock);
+	coordinator->unequal = true;
 	dfg_packet_put_text(&packet, place->name);
 	dfg_packet_put_tensor(&packet, tensor);
 	dfg_tensor_release(tensor);

@@ -237,6 +237,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 {
 	struct dfg_coordinator_options coordinator = {.peer = launch->peer,
 		.workers = launch->workers,
+		.replicas = launch->options.replicas,
 		.session = launch->options.session,
 		.lease = launch->options.lease,
 		.watched = true,

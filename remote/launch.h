@@ -25,6 +25,7 @@ struct dfg_launch_options {
 	const struct dfg_hosts *hosts;      /* borrowed, as all pointers here */
 	const char *transport;              /* "auto", "libcurl" or "shm" */
 	const char *ssh_config;             /* as ssh -F; NULL: the user's */
+	uint32_t replicas;                  /* of the graph, as dfg_coordinator_options.replicas */
 	bool push;                          /* send this program to the hosts */
 	double lease;                       /* seconds of silence after which a worker is lost */
 	struct dfg_session_options session; /* of each worker; threads 0: a fair share of its machine */

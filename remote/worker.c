@@ -42,6 +42,7 @@ void dfg_worker_free(struct dfg_worker *worker)
 	dfg_worker_drop_part(worker);
 	dfg_worker_drop_sources(worker);
 	dfg_rendezvous_free(worker->rendezvous);
+	dfg_group_free(worker->group);
 	dfg_inbox_release(&worker->inbox);
 	dfg_packet_release(&worker->words);
 	dfg_packet_release(&worker->events);
@@ -95,8 +96,10 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 	worker->before = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->before);
 	if (!worker->device || !worker->name || !worker->link || !worker->before)
 		return dfg_no_memory("the worker");
+	uint32_t width = dfg_worker_width(worker), first = dfg_worker_replica(worker) * width;
 	for (uint32_t i = 0; i < workers; i++) {
-		worker->device[i] = worker->setup.peer[i].device;
+		/* a plan names the devices of the first replica; only those of this worker's own are known by it */
+		worker->device[i] = i - first < width ? worker->setup.peer[i - first].device : "";
 		worker->name[i] = worker->setup.peer[i].name;
 	}
 	DFG_TRY(worker->options.reach(worker->options.arg, &worker->setup, worker->link));
@@ -108,7 +111,7 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 	struct dfg_rendezvous *rendezvous;
 	DFG_TRY(dfg_rendezvous_new(&options, &rendezvous));
 	atomic_store(&worker->rendezvous, rendezvous);
-	return NULL;
+	return dfg_worker_make_group(worker);
 }
 
 static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
@@ -150,6 +153,8 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_ASSIGN, dfg_worker_assign},
 		{DFG_PACKET_SOURCE, dfg_worker_source},
 		{DFG_PACKET_CAUSE, dfg_worker_cause},
+		{DFG_PACKET_STATE, dfg_worker_state},
+		{DFG_PACKET_ADOPT, dfg_worker_adopt},
 	};
 	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
 		return DFG_ERR(DFG_PROTOCOL, "this worker is not configured yet");
@@ -250,6 +255,12 @@ static struct dfg_err *take_control(struct dfg_worker *worker, uint32_t peer, st
 static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 {
 	struct dfg_worker *worker = arg;
+	if (message->kind == DFG_MESSAGE_REDUCE && worker->group) {
+		uint32_t width = dfg_worker_width(worker);
+		bool same_part = peer % width == worker->setup.self % width;
+		dfg_group_deliver(worker->group, same_part ? peer / width : DFG_NONE, message);
+		return;
+	}
 	if (message->kind != DFG_MESSAGE_CONTROL && worker->rendezvous) {
 		dfg_rendezvous_deliver(worker->rendezvous, peer, message);
 		return;
@@ -270,6 +281,8 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 		dfg_err_free(err);
 		return;
 	}
+	if (worker->group)
+		dfg_group_lost(worker->group, DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
 	if (worker->rendezvous)
 		dfg_rendezvous_lost(worker->rendezvous, peer, err);
 	else

@@ -42,6 +42,7 @@ void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_co
 	dfg_packet_put_real(packet, setup->lease);
 	dfg_packet_put_real(packet, setup->seconds);
 	dfg_packet_put(packet, setup->self);
+	dfg_packet_put(packet, setup->replicas);
 	dfg_packet_put(packet, setup->workers);
 	for (uint32_t i = 0; i < setup->workers; i++) {
 		const struct dfg_peer *peer = &setup->peer[i];
@@ -62,6 +63,7 @@ struct dfg_err *dfg_worker_config_get(
 	out_setup->lease = dfg_packet_get_real(packet);
 	out_setup->seconds = dfg_packet_get_real(packet);
 	out_setup->self = dfg_packet_get_u32(packet);
+	out_setup->replicas = dfg_packet_get_u32(packet);
 	out_setup->workers = dfg_packet_get_count(packet, 6 * sizeof(uint64_t));
 	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);
 	if (!out_setup->peer)
@@ -76,6 +78,10 @@ struct dfg_err *dfg_worker_config_get(
 		peer->shm = dfg_packet_get_text(packet);
 	}
 	DFG_TRY(dfg_packet_check(packet));
+	bool fits = out_setup->replicas && out_setup->workers % out_setup->replicas == 0;
+	if (!fits)
+		return DFG_ERR(DFG_PROTOCOL, "the launcher gave %u workers to %u replicas, which are not as many for each",
+			out_setup->workers, out_setup->replicas);
 	if (out_setup->self >= out_setup->workers)
 		return DFG_ERR(DFG_PROTOCOL, "the launcher gave this worker the number %u in a run of %u workers",
 			out_setup->self, out_setup->workers);

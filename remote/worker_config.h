@@ -16,7 +16,8 @@ struct dfg_peer {
 /* The first request to a worker: the configuration of the run. */
 struct dfg_worker_config {
 	uint32_t self, workers;
-	struct dfg_peer *peer;              /* by number */
+	uint32_t replicas;     /* replica r is the workers [r, r + 1) * workers / replicas, in the order of parts */
+	struct dfg_peer *peer; /* by number */
 	struct dfg_session_options session; /* its numeric options */
 	bool trace;
 	double lease;   /* seconds of the launcher's silence after which a worker ends; 0: no limit */

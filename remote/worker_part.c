@@ -25,6 +25,7 @@ static void note_event(void *arg, const struct dfg_trace_event *event)
 
 void dfg_worker_drop_part(struct dfg_worker *worker)
 {
+	dfg_worker_leave_group(worker);
 	pthread_mutex_lock(&worker->lock);
 	struct dfg_session *session = worker->session;
 	worker->session = NULL;
@@ -60,6 +61,11 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	session.trace_arg = worker;
 	struct dfg_session *made;
 	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
+	struct dfg_err *err = dfg_group_share(worker->group, dfg_session_state(made));
+	if (err) {
+		dfg_session_free(made);
+		return err;
+	}
 	pthread_mutex_lock(&worker->lock);
 	worker->session = made;
 	pthread_mutex_unlock(&worker->lock);
@@ -131,8 +137,15 @@ struct dfg_err *dfg_worker_plan(struct dfg_worker *worker, struct dfg_packet *re
 	DFG_TRY(dfg_session_plan(worker->session, &step, &plan));
 	if (!dfg_reserve(&worker->plan, &worker->plan_room, worker->plans + 1, sizeof *worker->plan))
 		return dfg_no_memory("the plan of the step");
+	bool *ticket = dfg_arena_zeros(&worker->part_arena, step.n_feed, sizeof *ticket);
+	if (!ticket)
+		return dfg_no_memory("the plan of the step");
+	for (uint32_t i = 0; i < step.n_feed; i++) {
+		const struct dfg_op *op = worker->part.node[step.feed[i].node].op;
+		ticket[i] = op && op->flags & DFG_CONTRIBUTES;
+	}
 	dfg_packet_put(answer, worker->plans);
-	worker->plan[worker->plans++] = (struct planned){plan, step.n_feed, step.n_fetch};
+	worker->plan[worker->plans++] = (struct planned){plan, step.n_feed, step.n_fetch, ticket};
 	return NULL;
 }
 
@@ -145,6 +158,7 @@ void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *e
 	if (now) {
 		atomic_store(&worker->stop, true);
 		worker->told = true;
+		dfg_group_fail(worker->group, DFG_ERR(err->code, "%s", err->text));
 		dfg_rendezvous_fail(worker->rendezvous, err);
 	}
 	pthread_mutex_unlock(&worker->lock);
@@ -200,8 +214,9 @@ static void put_waits(const struct dfg_worker *worker, struct dfg_packet *answer
 static void put_stats(
 	struct dfg_worker *worker, const struct planned *planned, uint64_t left, struct dfg_packet *answer)
 {
-	struct dfg_stats stats;
-	dfg_plan_stats(planned->plan, &stats);
+	struct dfg_stats stats = {0};
+	if (planned->plan)
+		dfg_plan_stats(planned->plan, &stats);
 	dfg_packet_put(answer, stats.peak_bytes);
 	dfg_packet_put(answer, stats.live_bytes);
 	dfg_packet_put(answer, stats.iterations);
@@ -210,8 +225,7 @@ static void put_stats(
 	dfg_packet_put(answer, stats.peak_frames);
 	dfg_packet_put(answer, stats.left + left);
 	for (uint32_t i = 0; i < worker->setup.workers; i++) {
-		struct dfg_sent now;
-		dfg_rendezvous_sent(worker->rendezvous, i, &now);
+		struct dfg_sent now = dfg_worker_sent(worker, i);
 		dfg_packet_put(answer, now.messages - worker->before[i].messages);
 		dfg_packet_put(answer, now.bytes - worker->before[i].bytes);
 	}
@@ -228,42 +242,49 @@ static void put_events(struct dfg_worker *worker, struct dfg_packet *answer)
 	pthread_mutex_unlock(&worker->trace_lock);
 }
 
+/* An update without a plan only ends the step of shards. */
+static struct dfg_err *run_plan(struct dfg_worker *worker, const struct planned *planned,
+	const struct sharded_run *shards, const struct dfg_tensor *feeds, struct dfg_tensor *fetch)
+{
+	DFG_TRY(dfg_worker_begin_shards(worker, planned, shards, feeds));
+	struct dfg_err *err = planned->plan ? dfg_plan_run(planned->plan, feeds, fetch) : NULL;
+	dfg_worker_end_shards(worker, shards);
+	return err;
+}
+
 static struct dfg_err *run(struct dfg_worker *worker, uint64_t step, const struct planned *planned,
-	const struct dfg_tensor *feeds, struct dfg_packet *answer)
+	const struct sharded_run *shards, const struct dfg_tensor *feeds, struct dfg_packet *answer)
 {
 	struct dfg_tensor *fetch = dfg_zeros(planned->n_fetch, sizeof *fetch);
 	if (!fetch)
 		return dfg_no_memory("the results of the step");
 	for (uint32_t i = 0; i < worker->setup.workers; i++)
-		dfg_rendezvous_sent(worker->rendezvous, i, &worker->before[i]);
+		worker->before[i] = dfg_worker_sent(worker, i);
 	struct dfg_err *err = begin_step(worker, step);
 	if (err) {
 		dfg_free(fetch);
 		return err;
 	}
-	err = dfg_plan_run(planned->plan, feeds, fetch);
+	err = run_plan(worker, planned, shards, feeds, fetch);
 	uint64_t left = end_step(worker);
 	if (!err)
 		put_stats(worker, planned, left, answer);
 	for (uint32_t i = 0; !err && i < planned->n_fetch; i++) {
-		dfg_packet_put_tensor(answer, &fetch[i]);
+		if (shards->wants_fetches)
+			dfg_packet_put_tensor(answer, &fetch[i]);
 		dfg_tensor_release(&fetch[i]);
 	}
 	if (!err)
 		put_events(worker, answer);
+	if (!err)
+		dfg_worker_put_streams(worker, shards, answer);
 	dfg_free(fetch);
 	return err;
 }
 
-struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+static struct dfg_err *run_step(struct dfg_worker *worker, struct dfg_packet *request, uint64_t step,
+	const struct planned *planned, const struct sharded_run *shards, struct dfg_packet *answer)
 {
-	uint64_t step = dfg_packet_get(request), number = dfg_packet_get(request);
-	if (!worker->session)
-		return no_part();
-	if (number >= worker->plans || !step)
-		return DFG_ERR(DFG_PROTOCOL, "step %llu names plan %llu, but there are %llu plans", (unsigned long long)step,
-			(unsigned long long)number, (unsigned long long)worker->plans);
-	const struct planned *planned = &worker->plan[number];
 	struct dfg_tensor *feed = dfg_zeros(planned->n_feed, sizeof *feed);
 	if (!feed)
 		return dfg_no_memory("the feeds of the step");
@@ -273,10 +294,29 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 	if (!err)
 		err = dfg_packet_check(request);
 	if (!err)
-		err = run(worker, step, planned, feed, answer);
+		err = run(worker, step, planned, shards, feed, answer);
 	for (uint32_t i = 0; i < planned->n_feed; i++)
 		dfg_tensor_release(&feed[i]);
 	dfg_free(feed);
+	return err;
+}
+
+struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	static const struct planned none;
+	uint64_t step = dfg_packet_get(request), number = dfg_packet_get(request);
+	struct dfg_arena scratch = {0};
+	struct sharded_run shards;
+	if (!worker->session)
+		return no_part();
+	struct dfg_err *err = dfg_worker_get_shards(request, &scratch, &shards);
+	bool ends = shards.step && !shards.computes && number == DFG_NONE;
+	if (!err && (!step || (number >= worker->plans && !ends)))
+		err = DFG_ERR(DFG_PROTOCOL, "step %llu names plan %llu, but there are %llu plans", (unsigned long long)step,
+			(unsigned long long)number, (unsigned long long)worker->plans);
+	if (!err)
+		err = run_step(worker, request, step, ends ? &none : &worker->plan[number], &shards, answer);
+	dfg_arena_release(&scratch);
 	return err;
 }
 

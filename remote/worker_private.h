@@ -2,6 +2,7 @@
 
 #include "formats/graphdef.h"
 #include "lib/base/pool.h"
+#include "lib/exec/group/group.h"
 #include "lib/exec/transport/rendezvous.h"
 #include "lib/graph/facts.h"
 #include "remote/batch_rows.h"
@@ -23,6 +24,8 @@ struct dfg_worker {
 	struct dfg_link **link;
 	struct dfg_rendezvous *_Atomic rendezvous; /* NULL: not set up yet */
 	struct dfg_sent *before;                   /* by worker: bytes and messages sent when the step began */
+	struct dfg_group *_Atomic group;           /* of the replicas of this worker's part; NULL: not set up yet */
+	uint64_t joined;                           /* number of the step that the group has begun; 0: none */
 
 	struct dfg_tensor bytes; /* the serialized part, which `part` borrows from */
 	struct dfg_arena part_arena;
@@ -32,6 +35,7 @@ struct dfg_worker {
 	struct planned {
 		struct dfg_plan *plan;
 		uint32_t n_feed, n_fetch;
+		const bool *ticket; /* by feed: it is the number of a bucket that must be complete */
 	} * plan;
 	size_t plans, plan_room;
 
@@ -60,7 +64,41 @@ struct dfg_worker {
 typedef struct dfg_err *dfg_request_fn(
 	struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer);
 dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_variables, dfg_worker_read,
-	dfg_worker_assign, dfg_worker_source, dfg_worker_cause;
+	dfg_worker_assign, dfg_worker_source, dfg_worker_cause, dfg_worker_state, dfg_worker_adopt;
+
+/* The workers of a replica, which have a part of the graph each; and the worker's replica. */
+static inline uint32_t dfg_worker_width(const struct dfg_worker *worker)
+{
+	return worker->setup.workers / worker->setup.replicas;
+}
+static inline uint32_t dfg_worker_replica(const struct dfg_worker *worker)
+{
+	return worker->setup.self / dfg_worker_width(worker);
+}
+
+/* The step of shards that a run is of, and what the group must do before it and after it. */
+struct sharded_run {
+	uint64_t step; /* 0: it is of none */
+	uint32_t shards, shard;
+	bool computes; /* a compute run, of `shard`; else the update run */
+	int64_t batch;
+	bool wants_fetches;
+	const char **stream; /* names of the streams of random numbers that all replicas move on */
+	uint32_t streams;
+};
+
+/* worker_replica.c: reads the fields of a run; brackets the run; writes the streams that a compute run has drawn from. */
+DFG_MUST_CHECK struct dfg_err *dfg_worker_get_shards(
+	struct dfg_packet *request, struct dfg_arena *scratch, struct sharded_run *out_run);
+DFG_MUST_CHECK struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct planned *planned,
+	const struct sharded_run *run, const struct dfg_tensor *feeds);
+void dfg_worker_end_shards(struct dfg_worker *worker, const struct sharded_run *run);
+void dfg_worker_put_streams(const struct dfg_worker *worker, const struct sharded_run *run, struct dfg_packet *answer);
+DFG_MUST_CHECK struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker);
+void dfg_worker_leave_group(struct dfg_worker *worker);
+
+/* Totals of all that was sent to a worker, over transfers and collectives. */
+struct dfg_sent dfg_worker_sent(struct dfg_worker *worker, uint32_t to);
 
 void dfg_worker_drop_part(struct dfg_worker *worker);
 void dfg_worker_drop_sources(struct dfg_worker *worker);

@@ -30,25 +30,75 @@ static struct dfg_tensor rows_of(const struct dfg_tensor *all, const struct dfg_
 	return part;
 }
 
-static struct dfg_err *run_shard(struct sharded_step *step, const struct dfg_shard *shard)
+/* The k-th shard of each replica, if it has rows; there is one replica where the session has no backend. */
+static uint32_t make_round(struct sharded_step *step, uint32_t k)
 {
 	struct replica *replica = step->replica;
-	for (uint32_t i = 0; i < replica->n_feed; i++)
-		step->shard_feed[i] = replica->sharded[i] ? rows_of(&step->feeds[i], shard) : step->feeds[i];
-	dfg_group_enter(step->group, shard);
-	struct dfg_err *err = dfg_plan_run(replica->compute, step->shard_feed, step->now);
-	if (!err)
-		err = dfg_replica_keep(step, shard);
+	uint32_t n = 0;
+	for (uint32_t r = 0; r < step->replicas; r++) {
+		struct dfg_shard range = dfg_group_range(r, step->replicas, replica->shards);
+		struct dfg_shard shard = dfg_shard_of((uint32_t)range.first + k, replica->shards, step->batch);
+		struct dfg_tensor *feed = &step->shard_feed[(size_t)n * replica->n_feed];
+		if (k >= range.rows || !shard.rows)
+			continue;
+		for (uint32_t i = 0; i < replica->n_feed; i++)
+			feed[i] = replica->sharded[i] ? rows_of(&step->feeds[i], &shard) : step->feeds[i];
+		step->run[n] = (struct dfg_shard_run){shard, r, feed, &step->now[(size_t)n * replica->n_compute_fetch]};
+		n++;
+	}
+	return n;
+}
+
+static struct dfg_err *run_here(struct sharded_step *step, const struct dfg_shard_run *run)
+{
+	dfg_group_enter(step->group, &run->shard);
+	struct dfg_err *err = dfg_plan_run(step->replica->compute, run->feeds, run->fetches);
 	dfg_group_enter(step->group, NULL);
-	return dfg_err_note(err, "shard %u", shard->number);
+	return dfg_err_note(err, "shard %u", run->shard.number);
+}
+
+static struct dfg_err *run_on_replicas(struct sharded_step *step, uint32_t n)
+{
+	const struct dfg_plan *plan = step->replica->compute;
+	struct dfg_session_backend *backend = plan->session->options.backend;
+	for (uint32_t i = 0; i < n; i++)
+		DFG_TRY(dfg_plan_check_feeds(plan, step->run[i].feeds));
+	return backend->compute(backend, plan->backend_plan, step->number, step->run, n);
+}
+
+static struct dfg_err *run_round(struct sharded_step *step, uint32_t k)
+{
+	uint32_t n = make_round(step, k);
+	if (!n)
+		return NULL;
+	DFG_TRY(step->replica->session->options.backend ? run_on_replicas(step, n) : run_here(step, &step->run[0]));
+	for (uint32_t i = 0; i < n; i++) {
+		dfg_group_enter(step->group, &step->run[i].shard);
+		struct dfg_err *err = dfg_replica_keep(step, &step->run[i]);
+		dfg_group_enter(step->group, NULL);
+		DFG_TRY(err);
+	}
+	return NULL;
+}
+
+/* Runs the update, which is fed the tickets too; without one, replicas still learn that the step is over. */
+static struct dfg_err *run_plan(struct sharded_step *step, const struct dfg_tensor *feed)
+{
+	struct dfg_plan *update = step->replica->update;
+	struct dfg_session_backend *backend = step->replica->session->options.backend;
+	if (!backend)
+		return update ? dfg_plan_run(update, feed, step->updated) : NULL;
+	if (update)
+		DFG_TRY(dfg_plan_check_feeds(update, feed));
+	return backend->update(backend, update ? update->backend_plan : DFG_NONE, step->number, step->replica->shards,
+		step->batch, feed, step->updated);
 }
 
 static struct dfg_err *run_update(struct sharded_step *step)
 {
 	struct replica *replica = step->replica;
-	const struct dfg_step *update = &replica->update->step;
 	const struct dfg_graph *graph = replica->session->graph;
-	struct dfg_tensor *feed = dfg_zeros(update->n_feed, sizeof *feed);
+	struct dfg_tensor *feed = dfg_zeros((size_t)replica->n_feed + replica->n_ticket, sizeof *feed);
 	int64_t *number = dfg_zeros(replica->n_ticket, sizeof *number);
 	struct dfg_err *err = feed && number ? NULL : dfg_no_memory("the update run");
 	uint32_t n = 0;
@@ -60,7 +110,7 @@ static struct dfg_err *run_update(struct sharded_step *step)
 		feed[n++] = (struct dfg_tensor){DFG_I64, DFG_SHAPE_SCALAR, &number[i], sizeof number[i], NULL};
 	}
 	if (!err)
-		err = dfg_plan_run(replica->update, feed, step->updated);
+		err = run_plan(step, feed);
 	dfg_free(number);
 	dfg_free(feed);
 	return err;
@@ -69,14 +119,10 @@ static struct dfg_err *run_update(struct sharded_step *step)
 static struct dfg_err *run_step(struct sharded_step *step, struct dfg_tensor *out_fetches)
 {
 	struct replica *replica = step->replica;
-	for (uint32_t j = 0; j < replica->shards; j++) {
-		struct dfg_shard shard = dfg_shard_of(j, replica->shards, step->batch);
-		if (shard.rows)
-			DFG_TRY(run_shard(step, &shard));
-	}
+	for (uint32_t k = 0; k <= (replica->shards - 1) / step->replicas; k++)
+		DFG_TRY(run_round(step, k));
 	DFG_TRY(dfg_group_commit(step->group));
-	if (replica->update)
-		DFG_TRY(run_update(step));
+	DFG_TRY(run_update(step));
 	return dfg_replica_merge(step, out_fetches);
 }
 
@@ -89,27 +135,32 @@ static void release_values(struct dfg_tensor *value, size_t count)
 
 struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
+	struct dfg_session_backend *backend = replica->session->options.backend;
+	uint32_t replicas = backend ? backend->replicas : 1;
 	size_t values = (size_t)replica->n_compute_fetch * replica->shards;
 	struct sharded_step step = {
 		.replica = replica,
+		.replicas = replicas,
 		.feeds = feeds,
-		.shard_feed = dfg_zeros(replica->n_feed, sizeof *step.shard_feed),
+		.run = dfg_zeros(replicas, sizeof *step.run),
+		.shard_feed = dfg_zeros((size_t)replica->n_feed * replicas, sizeof *step.shard_feed),
 		.value = dfg_zeros(values + 1, sizeof *step.value),
-		.now = dfg_zeros((size_t)replica->n_compute_fetch + 1, sizeof *step.now),
+		.now = dfg_zeros((size_t)replica->n_compute_fetch * replicas + 1, sizeof *step.now),
 		.updated = dfg_zeros((size_t)replica->n_update_fetch + 1, sizeof *step.updated),
 	};
-	bool all = step.shard_feed && step.value && step.now && step.updated;
+	bool all = step.run && step.shard_feed && step.value && step.now && step.updated;
 	struct dfg_err *err = all ? find_batch(&step) : dfg_no_memory("a sharded step");
 	if (!err)
 		err = dfg_group_of(&replica->session->state, &step.group);
 	if (!err) {
-		dfg_group_begin(step.group, replica->shards, step.batch);
+		step.number = dfg_group_begin(step.group, replica->shards, step.batch);
 		err = run_step(&step, out_fetches);
 		dfg_group_end(step.group);
 	}
+	dfg_free(step.run);
 	dfg_free(step.shard_feed);
 	release_values(step.value, values);
-	release_values(step.now, replica->n_compute_fetch);
+	release_values(step.now, (size_t)replica->n_compute_fetch * replicas);
 	release_values(step.updated, replica->n_update_fetch);
 	return err;
 }

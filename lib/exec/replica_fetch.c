@@ -16,16 +16,16 @@ static enum replica_merge merge_of(const struct replica *replica, uint32_t i, co
 	return merge != MERGE_UNKNOWN ? merge : value->shape.rank ? MERGE_ROWS : MERGE_MEAN;
 }
 
-struct dfg_err *dfg_replica_keep(struct sharded_step *step, const struct dfg_shard *shard)
+struct dfg_err *dfg_replica_keep(struct sharded_step *step, const struct dfg_shard_run *run)
 {
 	struct replica *replica = step->replica;
 	for (uint32_t i = 0; i < replica->n_fetch; i++) {
 		if (replica->merge[i] == OF_UPDATE)
 			continue;
-		struct dfg_tensor *value = &step->now[replica->at[i]];
+		struct dfg_tensor *value = &run->fetches[replica->at[i]];
 		enum replica_merge merge = merge_of(replica, i, value);
 		const struct dfg_tensor *const list[] = {value};
-		struct dfg_tensor *kept = &step->value[(size_t)replica->at[i] * replica->shards + shard->number];
+		struct dfg_tensor *kept = &step->value[(size_t)replica->at[i] * replica->shards + run->shard.number];
 		if (is_reduced(merge, value->dtype))
 			DFG_TRY(dfg_group_contribute(step->group,
 				&(struct dfg_contribution){
@@ -35,6 +35,7 @@ struct dfg_err *dfg_replica_keep(struct sharded_step *step, const struct dfg_sha
 	}
 	return NULL;
 }
+
 static struct dfg_err *merge_fetch(struct sharded_step *step, uint32_t i, struct dfg_tensor *out_tensor)
 {
 	struct replica *replica = step->replica;

@@ -33,9 +33,12 @@ struct sharded_step {
 	const struct dfg_tensor *feeds;
 	struct dfg_group *group;
 	int64_t batch;
-	struct dfg_tensor *shard_feed; /* views of one shard's rows */
+	uint64_t number;
+	uint32_t replicas;             /* on which the compute runs are */
+	struct dfg_shard_run *run;     /* those in progress, at most one a replica */
+	struct dfg_tensor *shard_feed; /* their feeds: views of the shards' rows */
+	struct dfg_tensor *now;        /* their fetches */
 	struct dfg_tensor *value;      /* by fetch of the compute run, then by shard */
-	struct dfg_tensor *now;        /* fetches of one compute run */
 	struct dfg_tensor *updated;    /* fetches of the update run */
 };
 
@@ -56,8 +59,8 @@ void dfg_replica_stats(const struct replica *replica, struct dfg_stats *out_stat
 /* The number of a bucket, by the node that contributes to it. */
 int64_t dfg_replica_bucket(const struct dfg_graph *graph, uint32_t start);
 
-/* Keeps the fetches of a shard's compute run, which is in progress, until all shards have theirs. */
-DFG_MUST_CHECK struct dfg_err *dfg_replica_keep(struct sharded_step *step, const struct dfg_shard *shard);
+/* Takes the fetches of a compute run, whose shard the group has entered, and keeps them until all shards have theirs. */
+DFG_MUST_CHECK struct dfg_err *dfg_replica_keep(struct sharded_step *step, const struct dfg_shard_run *run);
 
 /* Makes the step's fetches of those kept, in the order of the shards, and of those of the update run. */
 DFG_MUST_CHECK struct dfg_err *dfg_replica_merge(struct sharded_step *step, struct dfg_tensor *out_fetches);

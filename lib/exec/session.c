@@ -133,7 +133,7 @@ struct dfg_err *dfg_session_plan(struct dfg_session *session, const struct dfg_s
 	return err;
 }
 
-static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg_tensor *feeds)
+struct dfg_err *dfg_plan_check_feeds(const struct dfg_plan *plan, const struct dfg_tensor *feeds)
 {
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
 		const struct dfg_inferred *fact = &plan->feed[i];
@@ -149,7 +149,7 @@ struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *fee
 	struct dfg_session_backend *backend = plan->session->options.backend;
 	if (plan->replica)
 		return dfg_replica_run(plan->replica, feeds, out_fetches);
-	DFG_TRY(check_feeds(plan, feeds));
+	DFG_TRY(dfg_plan_check_feeds(plan, feeds));
 	if (backend)
 		return backend->run(backend, plan->backend_plan, feeds, out_fetches);
 	return plan->schedule ? dfg_linear_run(plan, feeds, out_fetches) : dfg_dataflow_run(plan, feeds, out_fetches);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/exec/group/group.h"
 #include "lib/exec/state/state.h"
 #include "lib/exec/plan/step.h"
 
@@ -81,15 +82,36 @@ struct dfg_cause {
 };
 void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause);
 
+/* The compute run of a shard, on one of several replicas. All is borrowed; the caller releases the fetches. */
+struct dfg_shard_run {
+	struct dfg_shard shard;
+	uint32_t replica;
+	const struct dfg_tensor *feeds;
+	struct dfg_tensor *fetches;
+};
+
 /*
  * The workers that hold the parts of a session's graph and run its steps; remote/coordinator.h implements it. Its
  * functions have the contracts of those of the session above, with the full graph's node numbers; a plan is identified
  * by a number.
+ *
+ * There may be several replicas of the graph. A plan then runs on all of them, and replica 0 gives its fetches, except
+ * that the runs of a sharded step (lib/exec/replica.c) are each on one of them. Variables are read from replica 0.
  */
 struct dfg_session_backend {
+	uint32_t replicas; /* 1 or more */
 	struct dfg_err *(*plan)(struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan);
 	struct dfg_err *(*run)(struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds,
 		struct dfg_tensor *out_fetches);
+	/*
+	 * Compute runs of one step of a sharded batch, at most one a replica, all at once; `step` is larger than that of
+	 * any step before. No fetch is set after an error.
+	 */
+	struct dfg_err *(*compute)(struct dfg_session_backend *backend, uint32_t plan, uint64_t step,
+		const struct dfg_shard_run *runs, uint32_t n);
+	/* The update run of that step; each replica begins it when the buckets whose tickets it is fed are complete. */
+	struct dfg_err *(*update)(struct dfg_session_backend *backend, uint32_t plan, uint64_t step, uint32_t shards,
+		int64_t batch, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
 	void (*stats)(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats);
 	struct dfg_err *(*variables)(struct dfg_session_backend *backend, const struct dfg_variable_place *places,
 		uint32_t count, struct dfg_variable_fact *out_facts);

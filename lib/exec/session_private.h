@@ -21,5 +21,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_make(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan);
 void dfg_plan_release(struct dfg_plan *plan);
 
+/* DFG_DATA if the feeds do not have the types that the graph declares. */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_check_feeds(const struct dfg_plan *plan, const struct dfg_tensor *feeds);
+
 /* Copies a step's lists into the arena. */
 DFG_MUST_CHECK struct dfg_err *dfg_step_copy(struct dfg_arena *arena, const struct dfg_step *from, struct dfg_step *to);

@@ -339,7 +339,7 @@ static void a_packet_that_is_cut_or_changed_is_refused_or_read(void **state)
 	double values[] = {1, 2, 3};
 	struct dfg_tensor tensor = vector(values, 3);
 	struct dfg_peer peer[] = {{"w0", "/job:worker/task:0", "", "127.0.0.1:7", "", ""}};
-	struct dfg_worker_config setup = {.workers = 1, .peer = peer, .lease = 3};
+	struct dfg_worker_config setup = {.workers = 1, .replicas = 1, .peer = peer, .lease = 3};
 	struct dfg_packet packet = {0};
 	struct dfg_err *err = DFG_ERR(DFG_DATA, "words");
 	put_three(&packet, &tensor, err, &setup);

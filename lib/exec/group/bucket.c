@@ -18,7 +18,7 @@ enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype)
 }
 
 /* Records the shapes of the first contribution of the step. */
-struct dfg_err *dfg_bucket_lay_out(struct bucket *bucket, const struct dfg_contribution *contribution)
+struct dfg_err *dfg_bucket_lay_out(struct group_bucket *bucket, const struct dfg_contribution *contribution)
 {
 	enum { ALIGNED = DFG_ALIGN / 4 };
 	dfg_free(bucket->shape);
@@ -39,7 +39,7 @@ struct dfg_err *dfg_bucket_lay_out(struct bucket *bucket, const struct dfg_contr
 }
 
 /* Shards of equal rows are added as they are; others are weighted by their rows. */
-static bool is_weighted(const struct dfg_group *group, const struct bucket *bucket)
+static bool is_weighted(const struct dfg_group *group, const struct group_bucket *bucket)
 {
 	return !bucket->is_sum && group->whole.batch % group->whole.shards;
 }
@@ -69,7 +69,7 @@ static void divide_f64(size_t n, double *value, double divisor)
 }
 
 static void copy_tensors(
-	const struct bucket *bucket, const struct dfg_contribution *contribution, struct dfg_buffer *to)
+	const struct group_bucket *bucket, const struct dfg_contribution *contribution, struct dfg_buffer *to)
 {
 	size_t size = dfg_dtype_size(bucket->sum.dtype);
 	for (uint32_t i = 0; i < bucket->n; i++) {
@@ -84,7 +84,7 @@ static void copy_tensors(
 	}
 }
 
-void dfg_bucket_copy(const struct dfg_group *group, const struct bucket *bucket,
+void dfg_bucket_copy(const struct dfg_group *group, const struct group_bucket *bucket,
 	const struct dfg_contribution *contribution, struct dfg_buffer *to)
 {
 	copy_tensors(bucket, contribution, to);
@@ -94,7 +94,8 @@ void dfg_bucket_copy(const struct dfg_group *group, const struct bucket *bucket,
 		scale_f32(bucket->sum.count, to->data, (float)group->shard.rows);
 }
 
-void dfg_bucket_divide(const struct dfg_group *group, const struct bucket *bucket, struct dfg_buffer *sum, size_t count)
+void dfg_bucket_divide(
+	const struct dfg_group *group, const struct group_bucket *bucket, struct dfg_buffer *sum, size_t count)
 {
 	const struct dfg_shard *whole = &group->whole;
 	int64_t divisor = is_weighted(group, bucket) ? whole->batch : bucket->is_sum ? 1 : whole->shards;
@@ -104,7 +105,7 @@ void dfg_bucket_divide(const struct dfg_group *group, const struct bucket *bucke
 		divide_f32(count, sum->data, (float)divisor);
 }
 
-struct dfg_err *dfg_bucket_finish(struct bucket *bucket, struct dfg_buffer *sum)
+struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer *sum)
 {
 	struct dfg_buffer *halves;
 	size_t count = bucket->sum.count;
@@ -121,7 +122,7 @@ struct dfg_err *dfg_bucket_finish(struct bucket *bucket, struct dfg_buffer *sum)
 	return err;
 }
 
-struct dfg_err *dfg_bucket_read(const struct bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor)
+struct dfg_err *dfg_bucket_read(const struct group_bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor)
 {
 	size_t of_sum = dfg_dtype_size(bucket->sum.dtype), size = is_half(bucket->dtype) ? of_sum / 2 : of_sum;
 	if (i >= bucket->n)

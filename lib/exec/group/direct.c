@@ -13,7 +13,7 @@ enum { PART, FIRST, COUNT, FIELDS }; /* iteration[] of a message's key */
 enum { EARLY_MOST = 1 << 16 };
 
 static struct dfg_transfer_key key_of(
-	const struct dfg_group *group, const struct bucket *bucket, enum part part, struct dfg_tree_node node)
+	const struct dfg_group *group, const struct group_bucket *bucket, enum part part, struct dfg_tree_node node)
 {
 	return (struct dfg_transfer_key){.step = atomic_load(&group->number),
 		.number = bucket->number,
@@ -65,12 +65,12 @@ struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, 
 }
 
 /* The slice's first element; that of slice `owners` is the bucket's end. */
-static size_t first_of(const struct dfg_group *group, const struct bucket *bucket, uint32_t slice)
+static size_t first_of(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t slice)
 {
 	return (size_t)((unsigned __int128)bucket->sum.count * slice / group->owners);
 }
 
-static size_t length_of(const struct dfg_group *group, const struct bucket *bucket, uint32_t slice)
+static size_t length_of(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t slice)
 {
 	return first_of(group, bucket, slice + 1) - first_of(group, bucket, slice);
 }
@@ -85,7 +85,7 @@ static uint32_t slice_of(const struct dfg_group *group, uint32_t replica)
 }
 
 /* Puts a slice of the result at its place; the last one completes the bucket. */
-static struct dfg_err *gather(struct dfg_group *group, struct bucket *bucket, uint32_t slice, const void *data)
+static struct dfg_err *gather(struct dfg_group *group, struct group_bucket *bucket, uint32_t slice, const void *data)
 {
 	size_t size = dfg_dtype_size(bucket->sum.dtype), bytes = length_of(group, bucket, slice) * size;
 	if (bucket->arrived[slice])
@@ -103,7 +103,7 @@ static struct dfg_err *gather(struct dfg_group *group, struct bucket *bucket, ui
 }
 
 /* All replicas' partial sums of this replica's slice are there. */
-static struct dfg_err *give_result(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+static struct dfg_err *give_result(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
 	struct dfg_buffer *value = dfg_tree_sum_take(&bucket->slice);
 	const struct dfg_transfer_key key = key_of(group, bucket, RESULT, (struct dfg_tree_node){0, 0});
@@ -119,7 +119,7 @@ static struct dfg_err *give_result(struct dfg_group *group, struct bucket *bucke
 	return err;
 }
 
-static struct dfg_err *add_partial(struct dfg_group *group, struct bucket *bucket, struct dfg_tree_node node,
+static struct dfg_err *add_partial(struct dfg_group *group, struct group_bucket *bucket, struct dfg_tree_node node,
 	struct dfg_buffer *value, struct outbox *outbox)
 {
 	DFG_TRY(dfg_tree_sum_add(&bucket->slice, node, value));
@@ -144,7 +144,7 @@ static struct dfg_err *own_buffer(struct dfg_tree_sum *sum, struct dfg_tensor *t
 	return err;
 }
 
-static struct dfg_err *wrong(const struct bucket *bucket, const struct early *early)
+static struct dfg_err *wrong(const struct group_bucket *bucket, const struct early *early)
 {
 	return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s for shards %lld-%lld", bucket->number, early->from,
 		dfg_type_words(early->message.tensor.dtype, &early->message.tensor.shape).s,
@@ -152,13 +152,13 @@ static struct dfg_err *wrong(const struct bucket *bucket, const struct early *ea
 		(long long)(early->message.key.iteration[FIRST] + early->message.key.iteration[COUNT] - 1));
 }
 
-static bool has_length(const struct bucket *bucket, const struct dfg_tensor *tensor, size_t count)
+static bool has_length(const struct group_bucket *bucket, const struct dfg_tensor *tensor, size_t count)
 {
 	return tensor->dtype == bucket->sum.dtype && tensor->shape.rank == 1 && (uint64_t)tensor->shape.dim[0] == count;
 }
 
 static struct dfg_err *take_partial(
-	struct dfg_group *group, struct bucket *bucket, struct early *early, struct outbox *outbox)
+	struct dfg_group *group, struct group_bucket *bucket, struct early *early, struct outbox *outbox)
 {
 	const int64_t *field = early->message.key.iteration;
 	struct dfg_shard range = dfg_group_range(early->from, group->replicas, group->whole.shards);
@@ -172,7 +172,7 @@ static struct dfg_err *take_partial(
 		group, bucket, (struct dfg_tree_node){(uint32_t)field[FIRST], (uint32_t)field[COUNT]}, value, outbox);
 }
 
-static struct dfg_err *take_result(struct dfg_group *group, struct bucket *bucket, struct early *early)
+static struct dfg_err *take_result(struct dfg_group *group, struct group_bucket *bucket, struct early *early)
 {
 	uint32_t slice = slice_of(group, early->from);
 	if (slice == DFG_NONE || !has_length(bucket, &early->message.tensor, length_of(group, bucket, slice)))
@@ -180,7 +180,8 @@ static struct dfg_err *take_result(struct dfg_group *group, struct bucket *bucke
 	return gather(group, bucket, slice, early->message.tensor.data);
 }
 
-static struct dfg_err *take(struct dfg_group *group, struct bucket *bucket, struct early *early, struct outbox *outbox)
+static struct dfg_err *take(
+	struct dfg_group *group, struct group_bucket *bucket, struct early *early, struct outbox *outbox)
 {
 	switch ((enum part)early->message.key.iteration[PART]) {
 	case PARTIAL:
@@ -194,7 +195,7 @@ static struct dfg_err *take(struct dfg_group *group, struct bucket *bucket, stru
 }
 
 /* The shapes of a bucket as a message: dtype, rule, number of tensors; then of each its rank and extents. */
-static struct dfg_err *post_layout(struct dfg_group *group, const struct bucket *bucket, struct outbox *outbox)
+static struct dfg_err *post_layout(struct dfg_group *group, const struct group_bucket *bucket, struct outbox *outbox)
 {
 	struct dfg_buffer *buffer;
 	const struct dfg_transfer_key key = key_of(group, bucket, LAYOUT, (struct dfg_tree_node){0, 0});
@@ -234,7 +235,7 @@ static bool read_shape(const int64_t **at, const int64_t *end, enum dfg_dtype dt
 	return !err;
 }
 
-static struct dfg_err *read_layout(struct bucket *bucket, const struct early *early)
+static struct dfg_err *read_layout(struct group_bucket *bucket, const struct early *early)
 {
 	const struct dfg_tensor *tensor = &early->message.tensor;
 	const int64_t *at = tensor->data, *end = at + (tensor->shape.rank == 1 ? tensor->shape.dim[0] : 0);
@@ -264,7 +265,7 @@ static struct dfg_err *read_layout(struct bucket *bucket, const struct early *ea
 }
 
 /* Prepares the sum of the slice that this replica owns: shards without rows contribute nothing. */
-static struct dfg_err *begin_slice(const struct dfg_group *group, struct bucket *bucket)
+static struct dfg_err *begin_slice(const struct dfg_group *group, struct group_bucket *bucket)
 {
 	const struct dfg_shard *shard = &group->whole;
 	uint32_t slice = slice_of(group, group->self);
@@ -278,7 +279,7 @@ static struct dfg_err *begin_slice(const struct dfg_group *group, struct bucket 
 }
 
 /* The bucket's shapes are known. */
-static struct dfg_err *begin_bucket(struct dfg_group *group, struct bucket *bucket)
+static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket *bucket)
 {
 	bucket->begun = bucket->across = true;
 	bucket->contributed = bucket->slices = 0;
@@ -292,14 +293,14 @@ static struct dfg_err *begin_bucket(struct dfg_group *group, struct bucket *buck
 	return begin_slice(group, bucket);
 }
 
-static void drop(struct bucket *bucket, size_t i)
+static void drop(struct group_bucket *bucket, size_t i)
 {
 	dfg_tensor_release(&bucket->early[i].message.tensor);
 	bucket->early[i] = bucket->early[--bucket->earlies];
 }
 
 /* Takes the messages that have waited for this step. */
-static struct dfg_err *take_early(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+static struct dfg_err *take_early(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
 	uint64_t step = atomic_load(&group->number);
 	for (size_t i = 0; i < bucket->earlies && !bucket->across; i++) {
@@ -321,7 +322,7 @@ static struct dfg_err *take_early(struct dfg_group *group, struct bucket *bucket
 	return NULL;
 }
 
-struct dfg_err *dfg_direct_begin(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+struct dfg_err *dfg_direct_begin(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
 	DFG_TRY(begin_bucket(group, bucket));
 	if (group->owner[0] == group->self && group->owners < group->replicas)
@@ -330,7 +331,7 @@ struct dfg_err *dfg_direct_begin(struct dfg_group *group, struct bucket *bucket,
 }
 
 /* Sends the partial sums of this replica's shards to the owners of the slices. */
-static struct dfg_err *send_partials(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+static struct dfg_err *send_partials(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
 	const struct dfg_tree_sum *sum = &bucket->sum;
 	uint32_t self = slice_of(group, group->self);
@@ -354,21 +355,21 @@ static struct dfg_err *send_partials(struct dfg_group *group, struct bucket *buc
 	return NULL;
 }
 
-struct dfg_err *dfg_direct_contributed(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox)
+struct dfg_err *dfg_direct_contributed(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
 	if (++bucket->contributed == group->wanted)
 		DFG_TRY(send_partials(group, bucket, outbox));
 	return take_early(group, bucket, outbox);
 }
 
-void dfg_direct_end(struct bucket *bucket)
+void dfg_direct_end(struct group_bucket *bucket)
 {
 	dfg_tree_sum_give(&bucket->sum, bucket->gathered);
 	bucket->gathered = NULL;
 	bucket->across = false;
 }
 
-void dfg_direct_release(struct bucket *bucket)
+void dfg_direct_release(struct group_bucket *bucket)
 {
 	while (bucket->earlies)
 		drop(bucket, bucket->earlies - 1);
@@ -381,8 +382,8 @@ void dfg_direct_release(struct bucket *bucket)
 static struct dfg_err *deliver(
 	struct dfg_group *group, uint32_t from, struct dfg_message *message, struct outbox *outbox)
 {
-	struct bucket *bucket;
-	if (!group->peer || from >= group->replicas || message->dead || message->key.depth != FIELDS)
+	struct group_bucket *bucket;
+	if (!group->peer || from >= group->replicas || from == group->self || message->dead || message->key.depth != FIELDS)
 		return DFG_ERR(DFG_PROTOCOL, "an all-reduce from replica %u has an unknown form", from);
 	DFG_TRY(dfg_group_bucket(group, message->key.number, &bucket));
 	pthread_mutex_lock(&bucket->lock);
@@ -417,7 +418,7 @@ void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_messag
 }
 
 /* The replicas that a bucket waits for. */
-static struct dfg_err *name_missing(const struct dfg_group *group, const struct bucket *bucket, double seconds)
+static struct dfg_err *name_missing(const struct dfg_group *group, const struct group_bucket *bucket, double seconds)
 {
 	uint32_t missing = bucket->across && bucket->slice.shards ? dfg_tree_sum_missing(&bucket->slice) : DFG_NONE;
 	if (missing < group->whole.shards)
@@ -436,7 +437,7 @@ static struct dfg_err *copy(const struct dfg_err *err)
 
 /* Looks at the bucket once; *out_done: its result is there. */
 static struct dfg_err *look(
-	struct dfg_group *group, struct bucket *bucket, double late, struct outbox *outbox, bool *out_done)
+	struct dfg_group *group, struct group_bucket *bucket, double late, struct outbox *outbox, bool *out_done)
 {
 	pthread_mutex_lock(&bucket->lock);
 	struct dfg_err *err = take_early(group, bucket, outbox);
@@ -453,7 +454,7 @@ static struct dfg_err *look(
 
 struct dfg_err *dfg_group_wait(struct dfg_group *group, uint32_t number, double timeout)
 {
-	struct bucket *bucket;
+	struct group_bucket *bucket;
 	uint64_t until = timeout > 0 ? dfg_now() + (uint64_t)(timeout * 1e9) : 0;
 	if (!group->peer)
 		return NULL;

@@ -15,10 +15,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct o
  * The direct algorithm. Begins a bucket whose shapes were recorded; then, after each shard of this replica that was
  * added to the bucket's sum, `contributed`. The bucket's lock is held.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_direct_begin(struct dfg_group *group, struct bucket *bucket, struct outbox *outbox);
+DFG_MUST_CHECK struct dfg_err *dfg_direct_begin(
+	struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox);
 DFG_MUST_CHECK struct dfg_err *dfg_direct_contributed(
-	struct dfg_group *group, struct bucket *bucket, struct outbox *outbox);
+	struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox);
 
 /* Ends the step of a bucket, and frees what the algorithm keeps in it. The lock is held. */
-void dfg_direct_end(struct bucket *bucket);
-void dfg_direct_release(struct bucket *bucket);
+void dfg_direct_end(struct group_bucket *bucket);
+void dfg_direct_release(struct group_bucket *bucket);

@@ -13,7 +13,7 @@ struct dfg_shard dfg_shard_of(uint32_t number, uint32_t shards, int64_t batch)
 	return (struct dfg_shard){number, shards, (int64_t)first, (int64_t)(end - first), batch};
 }
 
-static void free_bucket(struct bucket *bucket)
+static void free_bucket(struct group_bucket *bucket)
 {
 	if (!bucket)
 		return;
@@ -122,7 +122,7 @@ struct dfg_err *dfg_group_of(struct dfg_state *state, struct dfg_group **out_gro
 	return NULL;
 }
 
-static void end_bucket(struct bucket *bucket)
+static void end_bucket(struct group_bucket *bucket)
 {
 	dfg_tree_sum_give(&bucket->sum, bucket->result);
 	bucket->result = NULL;
@@ -171,10 +171,10 @@ void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, i
 }
 
 /* The bucket, locked; NULL: there is none. */
-static struct bucket *lock_bucket(struct dfg_group *group, size_t i)
+static struct group_bucket *lock_bucket(struct dfg_group *group, size_t i)
 {
 	pthread_mutex_lock(&group->lock);
-	struct bucket *bucket = i < group->count ? group->bucket[i] : NULL;
+	struct group_bucket *bucket = i < group->count ? group->bucket[i] : NULL;
 	pthread_mutex_unlock(&group->lock);
 	if (bucket)
 		pthread_mutex_lock(&bucket->lock);
@@ -189,7 +189,7 @@ void dfg_group_end(struct dfg_group *group)
 	group->last = number ? number : group->last;
 	pthread_mutex_unlock(&group->lock);
 	for (size_t i = 0; i < count; i++) {
-		struct bucket *bucket = lock_bucket(group, i);
+		struct group_bucket *bucket = lock_bucket(group, i);
 		if (!bucket)
 			continue;
 		end_bucket(bucket);
@@ -288,18 +288,18 @@ struct dfg_err *dfg_group_commit(struct dfg_group *group)
 	return NULL;
 }
 
-static struct dfg_err *find_or_make(struct dfg_group *group, uint32_t number, struct bucket **out_bucket)
+static struct dfg_err *find_or_make(struct dfg_group *group, uint32_t number, struct group_bucket **out_bucket)
 {
 	enum { MOST = 1 << 20 };
 	if (number >= MOST)
 		return DFG_ERR(DFG_DATA, "bucket %u: buckets are numbered from 0 to %d", number, MOST - 1);
-	if (!dfg_reserve(&group->bucket, &group->room, (size_t)number + 1, sizeof(struct bucket *)))
+	if (!dfg_reserve(&group->bucket, &group->room, (size_t)number + 1, sizeof(struct group_bucket *)))
 		return dfg_no_memory("a bucket");
 	group->count = number >= group->count ? (size_t)number + 1 : group->count;
 	*out_bucket = group->bucket[number];
 	if (*out_bucket)
 		return NULL;
-	struct bucket *bucket = dfg_zeros(1, sizeof *bucket);
+	struct group_bucket *bucket = dfg_zeros(1, sizeof *bucket);
 	if (!bucket || pthread_mutex_init(&bucket->lock, NULL)) {
 		dfg_free(bucket);
 		return dfg_no_memory("a bucket");
@@ -309,7 +309,7 @@ static struct dfg_err *find_or_make(struct dfg_group *group, uint32_t number, st
 	return NULL;
 }
 
-struct dfg_err *dfg_group_bucket(struct dfg_group *group, uint32_t number, struct bucket **out_bucket)
+struct dfg_err *dfg_group_bucket(struct dfg_group *group, uint32_t number, struct group_bucket **out_bucket)
 {
 	pthread_mutex_lock(&group->lock);
 	struct dfg_err *err = find_or_make(group, number, out_bucket);
@@ -319,7 +319,7 @@ struct dfg_err *dfg_group_bucket(struct dfg_group *group, uint32_t number, struc
 
 /* A shard without rows contributes nothing. */
 static struct dfg_err *begin_bucket(
-	const struct dfg_group *group, struct bucket *bucket, const struct dfg_contribution *contribution)
+	const struct dfg_group *group, struct group_bucket *bucket, const struct dfg_contribution *contribution)
 {
 	const struct dfg_shard *shard = &group->shard;
 	end_bucket(bucket);
@@ -337,8 +337,8 @@ static int name_length(const struct dfg_string *name)
 	return name->length < 200 ? (int)name->length : 200;
 }
 
-static struct dfg_err *another_shape(
-	const struct dfg_group *group, const struct bucket *bucket, const struct dfg_contribution *contribution, uint32_t i)
+static struct dfg_err *another_shape(const struct dfg_group *group, const struct group_bucket *bucket,
+	const struct dfg_contribution *contribution, uint32_t i)
 {
 	const struct dfg_tensor *tensor = contribution->tensor[i];
 	const struct dfg_list *names = contribution->names;
@@ -346,11 +346,12 @@ static struct dfg_err *another_shape(
 		"tensor %u of bucket %u is %s in shard %u, but %s in another shard; a reduced value must have one shape", i,
 		contribution->bucket, dfg_type_words(tensor->dtype, &tensor->shape).s, group->shard.number,
 		i < bucket->n ? dfg_type_words(bucket->dtype, &bucket->shape[i]).s : "absent");
-	return names && i < names->count ? dfg_err_note(err, "'%.*s'", name_length(&names->item[i].s), names->item[i].s.s) : err;
+	return names && i < names->count ? dfg_err_note(err, "'%.*s'", name_length(&names->item[i].s), names->item[i].s.s)
+									 : err;
 }
 
-static struct dfg_err *begin_across(
-	struct dfg_group *group, struct bucket *bucket, const struct dfg_contribution *contribution, struct outbox *outbox)
+static struct dfg_err *begin_across(struct dfg_group *group, struct group_bucket *bucket,
+	const struct dfg_contribution *contribution, struct outbox *outbox)
 {
 	end_bucket(bucket);
 	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
@@ -358,7 +359,7 @@ static struct dfg_err *begin_across(
 }
 
 static struct dfg_err *check_same(
-	const struct dfg_group *group, const struct bucket *bucket, const struct dfg_contribution *contribution)
+	const struct dfg_group *group, const struct group_bucket *bucket, const struct dfg_contribution *contribution)
 {
 	for (uint32_t i = 0; i < contribution->n; i++) {
 		const struct dfg_tensor *tensor = contribution->tensor[i];
@@ -369,8 +370,8 @@ static struct dfg_err *check_same(
 }
 
 /* Adds the contribution to the bucket, which it begins if it is the first of the step. */
-static struct dfg_err *add(
-	struct dfg_group *group, struct bucket *bucket, const struct dfg_contribution *contribution, struct outbox *outbox)
+static struct dfg_err *add(struct dfg_group *group, struct group_bucket *bucket,
+	const struct dfg_contribution *contribution, struct outbox *outbox)
 {
 	struct dfg_buffer *value;
 	bool across = dfg_group_is_across(group);
@@ -385,7 +386,7 @@ static struct dfg_err *add(
 
 struct dfg_err *dfg_group_contribute(struct dfg_group *group, const struct dfg_contribution *contribution)
 {
-	struct bucket *bucket;
+	struct group_bucket *bucket;
 	struct outbox outbox = {0};
 	DFG_TRY(dfg_group_bucket(group, contribution->bucket, &bucket));
 	pthread_mutex_lock(&bucket->lock);
@@ -394,7 +395,7 @@ struct dfg_err *dfg_group_contribute(struct dfg_group *group, const struct dfg_c
 	return dfg_outbox_send(group, &outbox, err);
 }
 
-static struct dfg_err *finish(const struct dfg_group *group, struct bucket *bucket)
+static struct dfg_err *finish(const struct dfg_group *group, struct group_bucket *bucket)
 {
 	struct dfg_buffer *value = dfg_tree_sum_take(&bucket->sum);
 	if (!value)
@@ -404,7 +405,7 @@ static struct dfg_err *finish(const struct dfg_group *group, struct bucket *buck
 }
 
 static struct dfg_err *read_result(
-	struct dfg_group *group, struct bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor)
+	struct dfg_group *group, struct group_bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor)
 {
 	bool complete = bucket->begun && (bucket->result || (!bucket->across && dfg_tree_sum_complete(&bucket->sum)));
 	if (!complete)
@@ -417,7 +418,7 @@ static struct dfg_err *read_result(
 
 struct dfg_err *dfg_group_result(struct dfg_group *group, uint32_t number, uint32_t i, struct dfg_tensor *out_tensor)
 {
-	struct bucket *bucket;
+	struct group_bucket *bucket;
 	DFG_TRY(dfg_group_bucket(group, number, &bucket));
 	pthread_mutex_lock(&bucket->lock);
 	struct dfg_err *err = read_result(group, bucket, i, out_tensor);

@@ -16,7 +16,7 @@ struct early {
 	struct dfg_message message;
 };
 
-struct bucket {
+struct group_bucket {
 	uint32_t number;
 	pthread_mutex_t lock; /* guards all fields while the bucket is reduced across replicas */
 	bool begun, is_sum;
@@ -49,7 +49,7 @@ struct dfg_group {
 	uint64_t begun;       /* number of steps that have begun */
 	pthread_mutex_t step; /* held by the step in progress */
 	pthread_mutex_t lock; /* protects the list of buckets, not their contents, and the fields that say so */
-	struct bucket **bucket;
+	struct group_bucket **bucket;
 	size_t count, room;
 	struct dfg_shard shard; /* of the compute run in progress */
 	struct dfg_shard whole; /* the number of shards and the rows of the step in progress */
@@ -73,27 +73,30 @@ struct dfg_group {
 };
 
 /* The bucket of that number, made where there is none. */
-DFG_MUST_CHECK struct dfg_err *dfg_group_bucket(struct dfg_group *group, uint32_t number, struct bucket **out_bucket);
+DFG_MUST_CHECK struct dfg_err *dfg_group_bucket(
+	struct dfg_group *group, uint32_t number, struct group_bucket **out_bucket);
 
 /* Records the shapes of the contributions of a step. */
-DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out(struct bucket *bucket, const struct dfg_contribution *contribution);
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out(
+	struct group_bucket *bucket, const struct dfg_contribution *contribution);
 
 /* The elements of a sum: f32 or wider; a complex number is two. */
 enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype);
 
 /* Copies the tensors of the shard in progress to their places in a sum, weighted by its rows if the weights differ. */
-void dfg_bucket_copy(const struct dfg_group *group, const struct bucket *bucket,
+void dfg_bucket_copy(const struct dfg_group *group, const struct group_bucket *bucket,
 	const struct dfg_contribution *contribution, struct dfg_buffer *to);
 
 /* Divides a sum where the rule is a mean. */
 void dfg_bucket_divide(
-	const struct dfg_group *group, const struct bucket *bucket, struct dfg_buffer *sum, size_t count);
+	const struct dfg_group *group, const struct group_bucket *bucket, struct dfg_buffer *sum, size_t count);
 
 /* Makes the divided sum the result: rounds it to halves in a buffer of their own. Takes the sum. */
-DFG_MUST_CHECK struct dfg_err *dfg_bucket_finish(struct bucket *bucket, struct dfg_buffer *sum);
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer *sum);
 
 /* Tensor i of the result, a new reference. */
-DFG_MUST_CHECK struct dfg_err *dfg_bucket_read(const struct bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor);
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_read(
+	const struct group_bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor);
 
 /* Whether the contributions of this compute run are reduced across replicas. */
 static inline bool dfg_group_is_across(const struct dfg_group *group)

@@ -117,6 +117,17 @@ struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name)
 	return resource && resource->kind == variable_kind ? (struct dfg_variable *)resource : NULL;
 }
 
+bool dfg_state_next(struct dfg_state *state, size_t *number, struct dfg_variable **out_variable)
+{
+	*out_variable = NULL;
+	pthread_mutex_lock(&state->lock);
+	for (; *number < state->names.count && !*out_variable; ++*number)
+		if (state->resource[*number]->kind == variable_kind)
+			*out_variable = (struct dfg_variable *)state->resource[*number];
+	pthread_mutex_unlock(&state->lock);
+	return *out_variable != NULL;
+}
+
 static struct dfg_err *not_set(const struct dfg_variable *variable)
 {
 	return DFG_ERR(DFG_DATA, "variable '%s' is not initialised", variable->resource.name);

@@ -46,6 +46,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_state_resource(struct dfg_state *state, const
 /* The variable of that name, borrowed; NULL if there is none. */
 struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name);
 
+/* The next variable, from *number = 0 on, borrowed; false: there are no more. */
+bool dfg_state_next(struct dfg_state *state, size_t *number, struct dfg_variable **out_variable);
+
 /* A reference to the value. DFG_DATA, naming the variable, if it is not initialised. */
 DFG_MUST_CHECK struct dfg_err *dfg_variable_read(struct dfg_variable *variable, struct dfg_tensor *out_tensor);
 

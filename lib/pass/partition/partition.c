@@ -12,10 +12,20 @@
 /* Prefix of the names of added nodes. */
 #define RESERVED "_dfg/"
 
+/* The nodes that lib/pass/replicate adds are partitioned like the rest. */
+static bool is_reserved(const char *name)
+{
+	static const char *const allowed[] = {"_dfg/reduce/", "_dfg/reduced/", "_dfg/target"};
+	bool reserved = !strncmp(name, RESERVED, sizeof RESERVED - 1);
+	for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+		reserved &= strncmp(name, allowed[i], strlen(allowed[i])) != 0;
+	return reserved;
+}
+
 static struct dfg_err *check_names(const struct dfg_graph *graph)
 {
 	for (uint32_t n = 0; n < graph->count; n++)
-		if (!strncmp(graph->node[n].name, RESERVED, sizeof RESERVED - 1))
+		if (is_reserved(graph->node[n].name))
 			return DFG_ERR(DFG_DATA,
 				"node '%.200s' (%.100s): names that begin with " RESERVED
 				" are reserved for partitioned graphs; a part of a plan cannot be partitioned again",

@@ -148,15 +148,19 @@ static struct dfg_err *make_done(
 	struct replicate *r, uint32_t bucket, const struct content *content, struct dfg_edge ticket, uint32_t *out_node)
 {
 	const struct dfg_list shapes = {DFG_ATTR_SHAPE, content->n, content->shape};
+	char name[40], start[40];
+	union dfg_value with = {.s = {start, 0}}; /* on one device: the bucket is in the memory of its process */
+	const struct dfg_list classes = {DFG_ATTR_STRING, 1, &with};
 	const struct dfg_attr attr[] = {
 		DFG_ATTR_I("N", content->n),
 		DFG_ATTR_T("T", content->dtype),
 		{"shapes", DFG_ATTR_LIST, {.list = &shapes}},
+		{"_class", DFG_ATTR_LIST, {.list = &classes}},
 	};
-	char name[40];
 	snprintf(name, sizeof name, "_dfg/reduced/%u", bucket);
+	with.s.length = (size_t)snprintf(start, sizeof start, "loc:@_dfg/reduce/%u", bucket);
 	const struct dfg_new_node node = {
-		.op = "Dfg>AllReduceDone", .name = name, .exact = true, .in = &ticket, .n_in = 1, .attr = attr, .n_attr = 3};
+		.op = "Dfg>AllReduceDone", .name = name, .exact = true, .in = &ticket, .n_in = 1, .attr = attr, .n_attr = 4};
 	return dfg_build(r->builder, &node, out_node);
 }
 

@@ -86,10 +86,12 @@ static struct dfg_err *find_rule(const struct replicate *r, bool *out_sum)
 
 /* Gradients: by pattern, by mark, or the operands of optimizers' ops. */
 
-static const char *name_of_gradient(const struct dfg_node *node)
+/* NULL: no memory. */
+static const char *name_of_gradient(struct replicate *r, const struct dfg_node *node)
 {
 	const struct dfg_attr *mark = dfg_node_attr(node, "_dfg_gradient_of");
-	return mark && mark->kind == DFG_ATTR_STRING && mark->value.s.length ? mark->value.s.s : node->name;
+	bool named = mark && mark->kind == DFG_ATTR_STRING && mark->value.s.length;
+	return named ? dfg_arena_copy(&r->scratch, mark->value.s.s, mark->value.s.length) : node->name;
 }
 
 static struct dfg_err *cut_node(struct replicate *r, uint32_t n, bool is_sum)
@@ -106,8 +108,8 @@ static struct dfg_err *cut_node(struct replicate *r, uint32_t n, bool is_sum)
 			"node '%.200s' (%.100s): an input with the rows of a batch is not a gradient to reduce",
 			graph_of(r)->node[n].name, graph_of(r)->node[n].op_name);
 	const struct reduction cut = {
-		.source = source, .reader = DFG_NONE, .name = name_of_gradient(&graph_of(r)->node[n]), .is_sum = is_sum};
-	return add_cut(r, &cut);
+		.source = source, .reader = DFG_NONE, .name = name_of_gradient(r, &graph_of(r)->node[n]), .is_sum = is_sum};
+	return cut.name ? add_cut(r, &cut) : dfg_no_memory("a gradient");
 }
 
 static struct dfg_err *cut_patterns(struct replicate *r, bool is_sum)

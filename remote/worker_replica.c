@@ -1,0 +1,175 @@
+#include "remote/worker_private.h"
+
+/* A worker of a replica: the runs of its shards, the group of its part, and the state of replica 0. */
+
+struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
+{
+	struct dfg_group *group;
+	uint32_t width = dfg_worker_width(worker), replicas = worker->setup.replicas;
+	const struct dfg_link **link = dfg_arena_zeros(&worker->arena, replicas, sizeof(struct dfg_link *));
+	if (!link)
+		return dfg_no_memory("the group of replicas");
+	for (uint32_t r = 0; r < replicas; r++)
+		link[r] = worker->link[r * width + worker->setup.self % width];
+	DFG_TRY(dfg_group_new(link, dfg_worker_replica(worker), replicas, &group));
+	atomic_store(&worker->group, group);
+	return NULL;
+}
+
+void dfg_worker_leave_group(struct dfg_worker *worker)
+{
+	if (worker->joined)
+		dfg_group_end(worker->group);
+	worker->joined = 0;
+}
+
+struct dfg_sent dfg_worker_sent(struct dfg_worker *worker, uint32_t to)
+{
+	struct dfg_sent sent;
+	uint32_t width = dfg_worker_width(worker);
+	dfg_rendezvous_sent(worker->rendezvous, to, &sent);
+	if (to % width != worker->setup.self % width)
+		return sent;
+	struct dfg_group_sent reduced = dfg_group_sent(worker->group, to / width);
+	sent.messages += reduced.messages;
+	sent.bytes += reduced.bytes;
+	return sent;
+}
+
+struct dfg_err *dfg_worker_get_shards(
+	struct dfg_packet *request, struct dfg_arena *scratch, struct sharded_run *out_run)
+{
+	*out_run = (struct sharded_run){.wants_fetches = dfg_packet_get_bool(request)};
+	out_run->step = dfg_packet_get(request);
+	if (!out_run->step)
+		return dfg_packet_check(request);
+	out_run->shards = dfg_packet_get_u32(request);
+	out_run->batch = (int64_t)dfg_packet_get(request);
+	out_run->computes = dfg_packet_get_bool(request);
+	out_run->shard = dfg_packet_get_u32(request);
+	out_run->streams = dfg_packet_get_count(request, sizeof(uint64_t) + 1);
+	out_run->stream = dfg_arena_zeros(scratch, out_run->streams, sizeof(char *));
+	if (!out_run->stream)
+		return dfg_no_memory("the group of replicas");
+	for (uint32_t i = 0; i < out_run->streams; i++)
+		out_run->stream[i] = dfg_packet_get_text(request);
+	DFG_TRY(dfg_packet_check(request));
+	if (!out_run->shards || out_run->batch < 1 || out_run->shard >= out_run->shards)
+		return DFG_ERR(DFG_PROTOCOL, "a step has shard %u of %u", out_run->shard, out_run->shards);
+	return NULL;
+}
+
+static struct dfg_err *advance(struct dfg_worker *worker, const struct sharded_run *run)
+{
+	struct dfg_state *state = dfg_session_state(worker->session);
+	for (uint32_t i = 0; i < run->streams; i++) {
+		struct dfg_variable *position;
+		uint64_t before;
+		DFG_TRY(dfg_state_variable(state, run->stream[i], DFG_U64, &DFG_SHAPE_SCALAR, &position));
+		DFG_TRY(dfg_variable_advance(position, DFG_GROUP_STRIDE, &before));
+	}
+	return NULL;
+}
+
+/* The buckets whose tickets are fed must be complete before the first variable is written. */
+static struct dfg_err *wait_for_buckets(
+	struct dfg_worker *worker, const struct planned *planned, const struct dfg_tensor *feeds)
+{
+	for (uint32_t i = 0; i < planned->n_feed; i++) {
+		if (!planned->ticket[i])
+			continue;
+		bool fits = feeds[i].dtype == DFG_I64 && !feeds[i].shape.rank && *(const int64_t *)feeds[i].data >= 0 &&
+					*(const int64_t *)feeds[i].data < UINT32_MAX;
+		if (!fits)
+			return DFG_ERR(DFG_PROTOCOL, "a ticket is not the number of a bucket");
+		DFG_TRY(
+			dfg_group_wait(worker->group, (uint32_t) * (const int64_t *)feeds[i].data, worker->setup.session.timeout));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct planned *planned,
+	const struct sharded_run *run, const struct dfg_tensor *feeds)
+{
+	if (worker->joined != run->step)
+		dfg_worker_leave_group(worker);
+	if (!run->step)
+		return NULL;
+	if (!worker->joined)
+		dfg_group_join(worker->group, run->step, run->shards, run->batch);
+	worker->joined = run->step;
+	if (run->computes) {
+		const struct dfg_shard shard = dfg_shard_of(run->shard, run->shards, run->batch);
+		dfg_group_enter(worker->group, &shard);
+		return NULL;
+	}
+	if (planned->plan)
+		DFG_TRY(wait_for_buckets(worker, planned, feeds));
+	return advance(worker, run);
+}
+
+void dfg_worker_end_shards(struct dfg_worker *worker, const struct sharded_run *run)
+{
+	if (run->computes)
+		dfg_group_enter(worker->group, NULL);
+	else
+		dfg_worker_leave_group(worker);
+}
+
+void dfg_worker_put_streams(const struct dfg_worker *worker, const struct sharded_run *run, struct dfg_packet *answer)
+{
+	uint64_t count = 0;
+	while (run->computes && dfg_group_stream(worker->group, count))
+		count++;
+	dfg_packet_put(answer, count);
+	for (uint64_t i = 0; i < count; i++)
+		dfg_packet_put_text(answer, dfg_group_stream(worker->group, i));
+}
+
+struct dfg_err *dfg_worker_state(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)request;
+	struct dfg_variable *variable;
+	uint64_t count = 0;
+	if (!worker->session)
+		return DFG_ERR(DFG_PROTOCOL, "this worker has no part of a graph yet");
+	struct dfg_state *state = dfg_session_state(worker->session);
+	for (size_t i = 0; dfg_state_next(state, &i, &variable);)
+		count += variable->set;
+	dfg_packet_put(answer, count);
+	for (size_t i = 0; dfg_state_next(state, &i, &variable);) {
+		struct dfg_tensor value;
+		if (!variable->set)
+			continue;
+		DFG_TRY(dfg_variable_read(variable, &value));
+		dfg_packet_put_text(answer, variable->resource.name);
+		dfg_packet_put_tensor(answer, &value);
+		dfg_tensor_release(&value);
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_worker_adopt(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)answer;
+	uint32_t count = dfg_packet_get_count(request, 2 * sizeof(uint64_t));
+	struct dfg_err *err = NULL;
+	if (!worker->session)
+		return DFG_ERR(DFG_PROTOCOL, "this worker has no part of a graph yet");
+	struct dfg_state *state = dfg_session_state(worker->session);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		struct dfg_tensor value;
+		struct dfg_variable *variable;
+		const char *name = dfg_packet_get_text(request);
+		dfg_packet_get_tensor(request, &value);
+		err = dfg_packet_check(request);
+		if (!err && !(variable = dfg_state_find(state, name)))
+			err = dfg_state_variable(state, name, value.dtype, &value.shape, &variable);
+		if (!err)
+			err = dfg_variable_assign(variable, &value);
+		else
+			dfg_tensor_release(&value);
+		err = dfg_err_note(err, "variable '%s' of replica 0", name);
+	}
+	return err;
+}
