@@ -21,7 +21,7 @@ LIBS = -lprotobuf-c -lz -ldl -lm -lpthread
 LIBRARY = $(wildcard lib/*/*.c lib/*/*/*.c formats/*.c kernels/*.c kernels/*/*.c remote/*.c remote/*/*.c app/*.c app/*/*.c)
 PROTO = $(wildcard formats/*.proto)
 STD = $(sort $(wildcard lib/lang/std/*.dfg))
-OBJECTS = $(LIBRARY:%.c=$(O)/%.o) $(PROTO:%.proto=$(O)/%.pb-c.o) $(if $(STD),$(O)/std.o)
+OBJECTS = $(LIBRARY:%.c=$(O)/%.o) $(PROTO:%.proto=$(O)/%.pb-c.o) $(if $(STD),$(O)/std.o) $(O)/page.o
 COMMANDS = $(patsubst %.c,$(O)/%.o,$(wildcard cmd/*.c))
 UNIT = $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*.c))
 BENCH = $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
@@ -64,6 +64,10 @@ $(O)/%.pb-c.h: $(O)/%.pb-c.c ;
 $(patsubst %.c,$(O)/%.o,$(wildcard formats/*.c tests/unit/*.c)) $(PROTO:%.proto=$(O)/%.pb-c.o): $(PROTO:%.proto=$(O)/%.pb-c.c)
 
 # The standard library of the language, as bytes: one array a file and a table of them.
+$(O)/page.c: app/serving/page.html Makefile
+	$(call say,EMBED,$@)
+	$(Q)mkdir -p $(@D) && { echo 'const char dfg_serving_page[] = {'; od -An -v -td1 $< | sed 's/[0-9]\+/&,/g'; echo '0};'; } >$@
+
 $(O)/std.c: $(STD) Makefile
 	$(call say,EMBED,$@)
 	$(Q)mkdir -p $(@D) && { \

@@ -70,6 +70,7 @@ struct dfg_run {
 
 	struct dfg_model model;
 	struct dfg_variables variables;
+	uint64_t loaded_step;   /* of the last checkpoint that `load` gave; 0: none */
 	struct dfg_feeds feeds; /* values of --feed and --seed, the same in each step */
 	struct dfg_edges fetch;
 	uint32_t *target, n_target;

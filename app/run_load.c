@@ -20,6 +20,8 @@ static struct dfg_err *load_from(struct dfg_run *run, const char *path)
 	if (!err)
 		err =
 			dfg_variables_load(&run->model, &checkpoint.arrays, path, run->options->map.word, run->options->map.count);
+	if (!err && checkpoint.step)
+		run->loaded_step = checkpoint.step;
 	dfg_checkpoint_release(&checkpoint);
 	return err;
 }

@@ -6,12 +6,13 @@
 #include "lib/base/io.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static bool is_worker;
+static bool is_worker, watches;
 static struct dfg_serving_options options = {.host = "127.0.0.1",
 	.port = 8080,
 	.queue = 1000,
@@ -40,6 +41,7 @@ static const struct dfg_opt rows[] = {
 	{"max-header", .takes = "SIZE", .size = &O.most_head, .help = "Largest head of a request (32Ki)."},
 	{"max-connections", .takes = "N", .number = &O.most_connections,
 		.help = "Most connections at once (20000); one more ends the one that was idle for longest."},
+	{"watch", .flag = &watches, .help = "Take newer weights of a source, or a newer graph, within a second."},
 	{"worker", .flag = &is_worker, .help = "Run parts of a graph for a launcher, instead of serving models."},
 	{.rows = dfg_serve_worker_options},
 	{.rows = dfg_execution_options},
@@ -100,10 +102,14 @@ static void wait_for_signals(struct dfg_serving *serving)
 {
 	uint64_t count;
 	while (!is_over) {
-		(void)!read(wake, &count, sizeof count);
+		struct pollfd event = {.fd = wake, .events = POLLIN};
+		if (poll(&event, 1, watches ? 1000 : -1) > 0)
+			(void)!read(wake, &count, sizeof count);
 		if (must_reload) {
 			must_reload = 0;
 			dfg_serving_reload(serving);
+		} else if (watches && !is_over) {
+			dfg_serving_watch(serving);
 		}
 	}
 }

@@ -107,6 +107,18 @@ struct dfg_err *dfg_checkpoints_any(const char *path, bool *out_any)
 	return NULL;
 }
 
+struct dfg_err *dfg_checkpoints_newest(const char *path, uint64_t *out_step)
+{
+	struct steps steps;
+	*out_step = 0;
+	DFG_TRY(list(path, &steps));
+	for (size_t i = 0; i < steps.count; i++)
+		if (steps.folder[i].step > *out_step)
+			*out_step = steps.folder[i].step;
+	dfg_free(steps.folder);
+	return NULL;
+}
+
 /* Whether the file is part of a checkpoint, possibly a partial one of a killed writer. */
 static bool is_ours(const char *name)
 {

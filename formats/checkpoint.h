@@ -62,6 +62,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_save(
 /* Whether the directory contains a checkpoint, complete or not. A missing directory has none. */
 DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_any(const char *path, bool *out_any);
 
+/* The step of the newest checkpoint of a directory, which may be damaged; 0: there is none. */
+DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_newest(const char *path, uint64_t *out_step);
+
 /* Whether path is the folder of one checkpoint, damaged or not, and not a directory of checkpoints. */
 bool dfg_checkpoint_is(const char *path);
 

@@ -1,9 +1,11 @@
 #include "app/serving/serving_private.h"
 
 #include "formats/checkpoint.h"
+#include "lib/base/hash.h"
 #include "lib/base/path.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* The ports of the model as the graph infers them. */
 static void fill_port(
@@ -118,29 +120,13 @@ static struct dfg_err *find_outputs(struct dfg_live_model *live)
 	return NULL;
 }
 
-/* The step of the newest checkpoint among the sources. */
-static void find_version(struct dfg_live_model *live)
-{
-	live->version = 1;
-	for (size_t i = 0; i < live->options.load.count; i++) {
-		struct dfg_checkpoint checkpoint = {0};
-		if (!dfg_is_directory(live->options.load.word[i]))
-			continue;
-		struct dfg_err *err = dfg_checkpoint_load(live->options.load.word[i], NULL, &checkpoint);
-		if (!err)
-			live->version = checkpoint.step;
-		dfg_err_free(err);
-		dfg_checkpoint_release(&checkpoint);
-	}
-}
-
 static struct dfg_err *open_run(const struct dfg_served *served, struct dfg_live_model *live)
 {
 	const struct dfg_serving_options *options = &served->serving->options;
 	DFG_TRY(dfg_run_open(served->path, NULL, &live->run));
 	DFG_TRY(find_inputs(live, options));
 	DFG_TRY(find_outputs(live));
-	find_version(live);
+	live->version = live->run.loaded_step ? live->run.loaded_step : 1;
 	struct dfg_plan
 		*plan; /* made now so that the variables are initialised, and faults are found, before any request */
 	return dfg_run_plan(&live->run, &live->feeds, &live->run.fetch, &plan);
@@ -201,4 +187,27 @@ struct dfg_live_model *dfg_served_live(struct dfg_served *served)
 	atomic_fetch_add(&live->refs, 1);
 	pthread_mutex_unlock(&served->lock);
 	return live;
+}
+
+static uint64_t mark_source(uint64_t mark, const char *path)
+{
+	struct stat stat_;
+	uint64_t step = 0;
+	struct dfg_err *err = dfg_is_directory(path) ? dfg_checkpoints_newest(path, &step) : NULL;
+	dfg_err_free(err);
+	if (step || err || stat(path, &stat_))
+		return dfg_hash_word(dfg_hash_key, mark, step);
+	mark = dfg_hash_word(dfg_hash_key, mark, (uint64_t)stat_.st_ino);
+	mark = dfg_hash_word(dfg_hash_key, mark, (uint64_t)stat_.st_size);
+	return dfg_hash_word(
+		dfg_hash_key, mark, (uint64_t)stat_.st_mtim.tv_sec * 1000000000 + (uint64_t)stat_.st_mtim.tv_nsec);
+}
+
+uint64_t dfg_served_mark(const struct dfg_served *served)
+{
+	const struct dfg_words_list *load = &served->serving->options.load;
+	uint64_t mark = mark_source(dfg_hash_key.seed, served->path);
+	for (size_t i = 0; i < load->count; i++)
+		mark = mark_source(mark, load->word[i]);
+	return served->source ? mark_source(mark, served->source) : mark;
 }

@@ -253,11 +253,15 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 		dfg_kserve_server(serving, request);
 	else if (begins(request->path, "/run", &rest) && (!*rest || *rest == '/'))
 		handle_run(serving, request, rest);
+	else if (!strcmp(request->path, "/"))
+		dfg_serving_show_page(serving, request);
+	else if (!strcmp(request->path, "/status"))
+		dfg_serving_show_status(serving, request);
 	else if (!strcmp(request->path, "/metrics"))
 		dfg_serving_metrics(serving, request);
 	else
 		dfg_serving_error(&serving->other, request, "none", 404,
-			"there is no path %.200s; there are /v2, /v1/models/NAME, /run and /metrics", request->path);
+			"there is no path %.200s; there are /, /v2, /v1/models/NAME, /run and /metrics", request->path);
 }
 
 void dfg_serving_handle(void *arg, struct dfg_web_request *request)

@@ -62,6 +62,8 @@ static struct dfg_err *open_models(struct dfg_serving *serving)
 			if (!strcmp(serving->served[i].name, served->name))
 				err = DFG_ERR(DFG_USAGE, "two models have the name '%s': give NAME=%s", served->name, served->path);
 		if (!err)
+			served->mark = dfg_served_mark(served);
+		if (!err)
 			err = dfg_live_model_open(served, &served->live);
 		if (err) {
 			pthread_mutex_destroy(&served->lock);
@@ -120,6 +122,8 @@ struct dfg_err *dfg_serving_open(const struct dfg_serving_options *options, stru
 	serving->other.name = "";
 	struct dfg_err *err = check_options(serving);
 	if (!err)
+		err = dfg_serving_make_policy(serving);
+	if (!err)
 		err = open_models(serving);
 	if (err)
 		dfg_serving_free(serving);
@@ -157,25 +161,36 @@ const char *dfg_serving_model(const struct dfg_serving *serving, size_t i)
 	return i < serving->n_served ? serving->served[i].name : NULL;
 }
 
+static void reload(struct dfg_served *served)
+{
+	const struct dfg_report *report = served->serving->options.report;
+	struct dfg_live_model *live;
+	served->mark = dfg_served_mark(served); /* before the reading, so that what comes meanwhile is seen next time */
+	struct dfg_err *err = dfg_live_model_open(served, &live);
+	if (err) {
+		dfg_report_note(report, "model '%s' stays as it is: %s", served->name, err->text);
+		dfg_err_free(err);
+		return;
+	}
+	pthread_mutex_lock(&served->lock);
+	struct dfg_live_model *old = served->live;
+	served->live = live;
+	pthread_mutex_unlock(&served->lock);
+	dfg_report_note(report, "model '%s' has version %llu", served->name, (unsigned long long)live->version);
+	dfg_live_model_unref(old);
+}
+
 void dfg_serving_reload(struct dfg_serving *serving)
 {
-	for (size_t i = 0; i < serving->n_served; i++) {
-		struct dfg_served *served = &serving->served[i];
-		struct dfg_live_model *live;
-		struct dfg_err *err = dfg_live_model_open(served, &live);
-		if (err) {
-			dfg_report_note(serving->options.report, "model '%s' stays as it is: %s", served->name, err->text);
-			dfg_err_free(err);
-			continue;
-		}
-		pthread_mutex_lock(&served->lock);
-		struct dfg_live_model *old = served->live;
-		served->live = live;
-		pthread_mutex_unlock(&served->lock);
-		dfg_report_note(
-			serving->options.report, "model '%s' has version %llu", served->name, (unsigned long long)live->version);
-		dfg_live_model_unref(old);
-	}
+	for (size_t i = 0; i < serving->n_served; i++)
+		reload(&serving->served[i]);
+}
+
+void dfg_serving_watch(struct dfg_serving *serving)
+{
+	for (size_t i = 0; i < serving->n_served; i++)
+		if (serving->served[i].mark != dfg_served_mark(&serving->served[i]))
+			reload(&serving->served[i]);
 }
 
 void dfg_serving_drain(struct dfg_serving *serving, double seconds)

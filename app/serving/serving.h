@@ -48,6 +48,9 @@ const char *dfg_serving_model(const struct dfg_serving *serving, size_t i);
  */
 void dfg_serving_reload(struct dfg_serving *serving);
 
+/* The same for each model whose sources have changed since they were last looked at. */
+void dfg_serving_watch(struct dfg_serving *serving);
+
 /* Accepts no more requests, and waits until those that came are answered, for `seconds` at most. */
 void dfg_serving_drain(struct dfg_serving *serving, double seconds);
 

@@ -41,6 +41,7 @@ struct dfg_serving_histogram {
 struct dfg_served {
 	const char *name, *path, *source; /* source: of its variables; NULL: none */
 	struct dfg_serving *serving;
+	uint64_t mark;        /* of the state in which the sources were last looked at */
 	pthread_mutex_t lock; /* guards the rest */
 	struct dfg_live_model *live;
 	struct dfg_serving_job *first, **last; /* that wait, in the order of their arrival */
@@ -64,6 +65,7 @@ struct dfg_serving {
 	struct dfg_served other; /* counts the requests that name no model */
 	char *token;             /* NULL: none */
 	bool is_loopback;
+	const char *policy; /* the Content-Security-Policy of the page */
 	struct dfg_web *web;
 	pthread_t *thread;
 	int n_threads;
@@ -103,6 +105,8 @@ struct dfg_serving_job {
 
 /* live_model.c */
 DFG_MUST_CHECK struct dfg_err *dfg_live_model_open(const struct dfg_served *served, struct dfg_live_model **out_live);
+/* A number that changes when a source does: a newer checkpoint of a directory, or another file. */
+uint64_t dfg_served_mark(const struct dfg_served *served);
 void dfg_live_model_unref(struct dfg_live_model *live);            /* NULL is fine */
 struct dfg_live_model *dfg_served_live(struct dfg_served *served); /* a new reference */
 
@@ -151,6 +155,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_kserve_take(struct dfg_serving_job *job, uint
 	const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
 uint64_t dfg_kserve_binary_size(const struct dfg_tensor *tensor);
 void dfg_kserve_put(struct dfg_text *out, const struct dfg_tensor *tensor);
+
+/* page.c */
+DFG_MUST_CHECK struct dfg_err *dfg_serving_make_policy(struct dfg_serving *serving);
+void dfg_serving_show_page(struct dfg_serving *serving, struct dfg_web_request *request);
+void dfg_serving_show_status(struct dfg_serving *serving, struct dfg_web_request *request);
 
 /* metrics.c */
 void dfg_served_count(struct dfg_served *served, const char *protocol, int status);

@@ -46,8 +46,9 @@ const char *dfg_web_field(const struct dfg_web_request *request, const char *nam
 /* An answer. `body` is taken. */
 struct dfg_web_answer {
 	int status;
-	const char *type; /* the Content-Type; static */
-	char field[64];   /* one more header line, such as "retry-after: 1"; "": none */
+	const char *type;   /* the Content-Type; static */
+	char field[64];     /* one more header line, such as "retry-after: 1"; "": none */
+	const char *policy; /* the Content-Security-Policy of a page, or NULL; borrowed until the server ends */
 	struct dfg_text body;
 	bool with_head; /* the answer to HEAD: the body is not sent, its length is */
 };

@@ -13,6 +13,8 @@ static void put_answer(struct dfg_web_connection *connection, const struct dfg_w
 		dfg_web_reason(answer->status), answer->type, answer->body.length);
 	if (*answer->field)
 		dfg_text_add(out, "%s\r\n", answer->field);
+	if (answer->policy)
+		dfg_text_add(out, "content-security-policy: %s\r\n", answer->policy);
 	dfg_text_add(out, "%s\r\n", connection->is_last ? "connection: close\r\n" : "");
 	if (!answer->with_head)
 		dfg_text_put(out, answer->body.s, answer->body.length);

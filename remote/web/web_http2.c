@@ -131,7 +131,7 @@ void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_
 {
 	const struct dfg_web_answer *answer = &exchange->answer;
 	char status[4], length[24];
-	nghttp2_nv field[4];
+	nghttp2_nv field[5];
 	size_t n = 3;
 	nghttp2_data_provider body = {.source.ptr = exchange, .read_callback = read_answer};
 	snprintf(status, sizeof status, "%d", answer->status);
@@ -143,6 +143,8 @@ void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_
 	const char *colon = strchr(answer->field, ':');
 	if (colon)
 		field[n++] = field_of(answer->field, (size_t)(colon - answer->field), colon + 2);
+	if (answer->policy)
+		field[n++] = field_of("content-security-policy", 23, answer->policy);
 	if (exchange->is_closed) {
 		unlink_stream(exchange);
 		dfg_web_exchange_free(exchange);
