@@ -1,4 +1,4 @@
-#include "kernels/conv/convolve.h"
+#include "kernels/conv/depthwise.h"
 #include "lib/base/vector.h"
 
 #include <string.h>
@@ -43,31 +43,63 @@ static struct dfg_err *fit(const struct dfg_resolved_node *call, const struct df
 	return NULL;
 }
 
-/* Arguments of the loops; all images have their channels last. `to` is the result, computed from the two others. */
-struct work {
-	struct depthwise d;
-	const void *image, *filter, *d_out;
-	void *to;
-	int64_t step; /* positions in one partial sum of the filter's gradient */
-};
-
-/* The number of the pixel that tap (i, j) of the window at a position is on; -1 outside the image. */
-static inline int64_t pixel_at(const struct dfg_window *w, int64_t position, int64_t i, int64_t j)
+/* The convolution of each output channel by itself: where a channel has several, of an image that repeats it. */
+static struct dfg_convolution by_channels(const struct depthwise *d, enum dfg_dtype dtype)
 {
-	const struct dfg_axis *row = &w->axis[1], *column = &w->axis[2];
-	const int64_t y = position / column->out % row->out * row->stride - row->before + i * row->dilation;
-	const int64_t x = position % column->out * column->stride - column->before + j * column->dilation;
-	return y < 0 || y >= row->in || x < 0 || x >= column->in ? -1 : y * column->in + x;
+	struct dfg_convolution c = {
+		.window = d->window, .groups = d->outputs, .group_in = 1, .group_out = 1, .dtype = dtype};
+	c.window.channels = d->outputs;
+	return c;
 }
 
-/* Visits the taps of the window at a position that are on the image, each with its number and that of its pixel. */
-#define EACH_TAP(w, position, tap, pixel)                             \
-	for (int64_t i_ = 0; i_ < (w).axis[1].size; i_++)                 \
-		for (int64_t j_ = 0, tap, pixel; j_ < (w).axis[2].size; j_++) \
-			if (tap = i_ * (w).axis[2].size + j_, pixel = pixel_at(&(w), position, i_, j_), pixel >= 0)
+/* Arguments of the loops over pixels with `channels` channels, each of `multiplier` outputs. */
+struct repeat {
+	const void *in;
+	void *out;
+	int64_t channels, multiplier;
+};
 
-#define TEMPLATE "kernels/depthwise.inc"
-#include "kernels/each_float.inc"
+#define REPEAT(NAME, name, type, ...)                                        \
+	static void repeat_##name(void *arg, int64_t first, int64_t last)        \
+	{                                                                        \
+		const struct repeat *r = arg;                                        \
+		const type *in = r->in;                                              \
+		type *out = r->out;                                                  \
+		for (int64_t i = first * r->channels; i < last * r->channels; i++)   \
+			for (int64_t m = 0; m < r->multiplier; m++)                      \
+				out[i * r->multiplier + m] = in[i];                          \
+	}                                                                        \
+	static void gather_##name(void *arg, int64_t first, int64_t last)        \
+	{                                                                        \
+		const struct repeat *r = arg;                                        \
+		const type *in = r->in;                                              \
+		type *out = r->out;                                                  \
+		for (int64_t i = first * r->channels; i < last * r->channels; i++) { \
+			out[i] = in[i * r->multiplier];                                  \
+			for (int64_t m = 1; m < r->multiplier; m++)                      \
+				out[i] += in[i * r->multiplier + m];                         \
+		}                                                                    \
+	}
+DFG_EACH_float(REPEAT)
+
+static int64_t pixels_together(const struct depthwise *d)
+{
+	return 64 * 1024 / (d->outputs + 1) + 1;
+}
+
+/* The image as by_channels() reads it. */
+static struct dfg_err *repeated(
+	struct dfg_kernel *ctx, const struct depthwise *d, enum dfg_dtype dtype, const void **image)
+{
+	struct repeat repeat = {*image, NULL, d->channels, d->multiplier};
+	const int64_t pixels = d->window.batch * d->pixels;
+	if (d->multiplier == 1)
+		return NULL;
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(pixels * d->outputs) * dfg_dtype_size(dtype) + 1, &repeat.out));
+	dfg_kernel_ranges(ctx, pixels, pixels_together(d), dtype == DFG_F32 ? repeat_f32 : repeat_f64, &repeat);
+	*image = repeat.out;
+	return NULL;
+}
 
 /* An input with its channels last: its own data, or a transposed copy in scratch memory. */
 static struct dfg_err *channels_last(
@@ -100,12 +132,6 @@ static void finish_image(
 			out->shape.dim[1], to, out->data);
 }
 
-static int64_t block_of(const struct depthwise *d, int64_t each)
-{
-	int64_t work = each * dfg_window_size(&d->window) * d->outputs;
-	return work < 64 * 1024 ? 64 * 1024 / (work > 0 ? work : 1) : 1;
-}
-
 static struct dfg_err *forward_shape(struct dfg_infer *node)
 {
 	struct depthwise d;
@@ -117,17 +143,21 @@ static struct dfg_err *forward_shape(struct dfg_infer *node)
 static struct dfg_err *forward(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *image = dfg_kernel_input(ctx, 0), *filter = dfg_kernel_input(ctx, 1);
-	struct work work = {.filter = filter->data};
+	struct depthwise d;
 	struct dfg_tensor *out;
-	DFG_TRY(fit(ctx->call, &image->shape, &filter->shape, &work.d));
-	struct dfg_shape shape = dfg_window_out(&work.d.window, work.d.outputs);
+	const void *in;
+	void *to;
+	DFG_TRY(fit(ctx->call, &image->shape, &filter->shape, &d));
+	struct dfg_shape shape = dfg_window_out(&d.window, d.outputs);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	DFG_TRY(channels_last(ctx, &work.d, image, &work.image));
-	DFG_TRY(start_image(ctx, &work.d, out, &work.to));
-	if (dfg_shape_count(&shape))
-		dfg_kernel_ranges(ctx, work.d.window.batch * work.d.positions, block_of(&work.d, 1),
-			out->dtype == DFG_F32 ? forward_f32 : forward_f64, &work);
-	finish_image(ctx, &work.d, out, work.to);
+	if (!dfg_shape_count(&shape))
+		return NULL;
+	DFG_TRY(channels_last(ctx, &d, image, &in));
+	DFG_TRY(start_image(ctx, &d, out, &to));
+	DFG_TRY(repeated(ctx, &d, out->dtype, &in));
+	const struct dfg_convolution c = by_channels(&d, out->dtype);
+	DFG_TRY(dfg_depthwise(ctx, &c, in, filter->data, to));
+	finish_image(ctx, &d, out, to);
 	return NULL;
 }
 
@@ -182,48 +212,48 @@ static struct dfg_err *filter_shape(struct dfg_infer *node)
 static struct dfg_err *backward_input(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *filter = dfg_kernel_input(ctx, 1), *d_out = dfg_kernel_input(ctx, 2);
-	struct work work = {.filter = filter->data};
 	struct dfg_shape shape;
+	struct depthwise d;
 	struct dfg_tensor *out;
+	const void *from;
+	void *to;
 	DFG_TRY(shape_by_value(dfg_kernel_input(ctx, 0), &shape));
-	DFG_TRY(fit(ctx->call, &shape, &filter->shape, &work.d));
-	DFG_TRY(check_out(&work.d, &d_out->shape));
+	DFG_TRY(fit(ctx->call, &shape, &filter->shape, &d));
+	DFG_TRY(check_out(&d, &d_out->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	DFG_TRY(channels_last(ctx, &work.d, d_out, &work.d_out));
-	DFG_TRY(start_image(ctx, &work.d, out, &work.to));
-	if (dfg_shape_count(&shape))
-		dfg_kernel_ranges(ctx, work.d.window.batch, block_of(&work.d, work.d.positions),
-			out->dtype == DFG_F32 ? input_grad_f32 : input_grad_f64, &work);
-	finish_image(ctx, &work.d, out, work.to);
+	if (!dfg_shape_count(&shape))
+		return NULL;
+	DFG_TRY(channels_last(ctx, &d, d_out, &from));
+	DFG_TRY(start_image(ctx, &d, out, &to));
+	struct repeat repeat = {to, to, d.channels, d.multiplier};
+	const int64_t pixels = d.window.batch * d.pixels;
+	const struct dfg_convolution c = by_channels(&d, out->dtype);
+	if (d.multiplier > 1)
+		DFG_TRY(
+			dfg_kernel_scratch(ctx, (size_t)(pixels * d.outputs) * dfg_dtype_size(out->dtype), (void **)&repeat.in));
+	DFG_TRY(dfg_depthwise_input(ctx, &c, filter->data, from, (void *)repeat.in));
+	if (d.multiplier > 1)
+		dfg_kernel_ranges(ctx, pixels, pixels_together(&d), out->dtype == DFG_F32 ? gather_f32 : gather_f64, &repeat);
+	finish_image(ctx, &d, out, to);
 	return NULL;
 }
 
-/* Partial sums over a fixed number of runs of positions, added in order. */
 static struct dfg_err *backward_filter(struct dfg_kernel *ctx)
 {
-	enum { SUMS = 16 };
 	const struct dfg_tensor *image = dfg_kernel_input(ctx, 0), *d_out = dfg_kernel_input(ctx, 2);
-	struct work work = {0};
 	struct dfg_shape shape;
+	struct depthwise d;
 	struct dfg_tensor *out;
+	const void *in, *from;
 	DFG_TRY(shape_by_value(dfg_kernel_input(ctx, 1), &shape));
-	DFG_TRY(fit(ctx->call, &image->shape, &shape, &work.d));
-	DFG_TRY(check_out(&work.d, &d_out->shape));
+	DFG_TRY(fit(ctx->call, &image->shape, &shape, &d));
+	DFG_TRY(check_out(&d, &d_out->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	DFG_TRY(channels_last(ctx, &work.d, image, &work.image));
-	DFG_TRY(channels_last(ctx, &work.d, d_out, &work.d_out));
-	int64_t positions = work.d.window.batch * work.d.positions, least = block_of(&work.d, 1);
-	work.step = (positions + SUMS - 1) / SUMS;
-	if (work.step < least)
-		work.step = least;
-	int64_t sums = (positions + work.step - 1) / work.step;
-	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(sums + 1) * dfg_tensor_bytes(out), &work.to));
-	dfg_kernel_ranges(ctx, positions, work.step, out->dtype == DFG_F32 ? filter_grad_f32 : filter_grad_f64, &work);
-	if (out->dtype == DFG_F32)
-		total_f32(work.to, sums, dfg_shape_count(&shape), out->data);
-	else
-		total_f64(work.to, sums, dfg_shape_count(&shape), out->data);
-	return NULL;
+	DFG_TRY(channels_last(ctx, &d, image, &in));
+	DFG_TRY(channels_last(ctx, &d, d_out, &from));
+	DFG_TRY(repeated(ctx, &d, out->dtype, &in));
+	const struct dfg_convolution c = by_channels(&d, out->dtype);
+	return dfg_depthwise_filter(ctx, &c, in, from, out->data);
 }
 
 #define ATTRS                                                                                                        \

@@ -70,3 +70,12 @@ void dfg_taps_inside(const struct dfg_conv_walk_axis *axis, int64_t position, in
 	*out_low = low;
 	*out_high = high;
 }
+
+void dfg_whole_positions(const struct dfg_conv_walk_axis *axis, int64_t *out_begin, int64_t *out_end)
+{
+	const int64_t last = axis->in - 1 - (axis->taps - 1) * axis->dilation - axis->first; /* of the first tap */
+	int64_t begin = axis->first < 0 ? ceil_div(-axis->first, axis->step) : 0;
+	int64_t end = last < 0 ? 0 : last / axis->step + 1;
+	*out_end = end < axis->positions ? end : axis->positions;
+	*out_begin = begin < *out_end ? begin : *out_end;
+}

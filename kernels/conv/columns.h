@@ -30,3 +30,6 @@ void dfg_columns_copy(const struct dfg_columns *columns, const struct dfg_conv_w
 
 /* The taps [*out_low, *out_high) at a position that are in the image; 0 and 0 if there are none. */
 void dfg_taps_inside(const struct dfg_conv_walk_axis *axis, int64_t position, int64_t *out_low, int64_t *out_high);
+
+/* The positions [*out_begin, *out_end) at which all taps are in the image. */
+void dfg_whole_positions(const struct dfg_conv_walk_axis *axis, int64_t *out_begin, int64_t *out_end);

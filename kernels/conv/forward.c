@@ -26,8 +26,7 @@ static void pack(void *arg, int64_t first, int64_t last)
 			packing->out + i / each * each * dfg_product_strip(c->dtype) * p.k * size);
 }
 
-struct dfg_err *dfg_convolve(
-	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out)
+struct dfg_conv_walk dfg_conv_walk_forward(const struct dfg_convolution *convolution)
 {
 	const struct dfg_convolution *c = convolution;
 	struct dfg_conv_walk walk = {.images = c->window.batch,
@@ -46,6 +45,14 @@ struct dfg_err *dfg_convolve(
 			.to_step = 1,
 			.to_size = axis->out};
 	}
+	return walk;
+}
+
+struct dfg_err *dfg_convolve(
+	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out)
+{
+	const struct dfg_convolution *c = convolution;
+	const struct dfg_conv_walk walk = dfg_conv_walk_forward(c);
 	struct packing packing = {c, filter, NULL};
 	struct dfg_conv_walk_memory memory = {0};
 	size_t bytes;

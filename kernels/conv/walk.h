@@ -21,6 +21,9 @@ struct dfg_conv_walk {
 	enum dfg_dtype dtype;
 };
 
+/* The walk of a convolution itself. */
+struct dfg_conv_walk dfg_conv_walk_forward(const struct dfg_convolution *convolution);
+
 /* Scratch memory for several walks, one after another. */
 struct dfg_conv_walk_memory {
 	void *memory;

@@ -2,14 +2,30 @@
  * Convolutions and their gradients against the definition of their sums (kernels/conv/walk.h, kernels/conv/filter.c),
  * written out here element by element: equal bits, for windows of any stride, dilation, padding and number of groups.
  */
-#include "kernels/conv/convolve.h"
-#include "kernels/gemm/gemm.h"
+#include "kernels/conv/columns.h"
+#include "kernels/conv/depthwise.h"
+#include "kernels/gemm/micro.h"
 #include "tests/unit/test.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { RANDOM = 300, BLOCKS = 256 };
+
+/* The widest vectors of depthwise convolutions in plain C. */
+#define REAL float
+#define LANES 16
+#define NAME(x) x##_wide
+#define TARGET
+#define FUSE(a, b, c)                                    \
+	({                                                   \
+		vector_wide z_ = (c);                            \
+		for (int l_ = 0; l_ < LANES; l_++)               \
+			z_[l_] = FUSE_ONE((a)[l_], (b)[l_], z_[l_]); \
+		z_;                                              \
+	})
+#define FUSE_ONE __builtin_fmaf
+#include "kernels/conv/depthwise.inc"
 
 /* A host with one thread, which takes blocks from the last to the first. */
 struct host {
@@ -216,7 +232,19 @@ static void expect(
 				(long long)a[2].dilation, (long long)a[2].before);
 }
 
-static void check(const struct dfg_convolution *c)
+/* The three functions of a kind of convolutions. */
+struct kind {
+	struct dfg_err *(*forward)(struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in,
+		const void *filter, void *out);
+	struct dfg_err *(*input)(struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *filter,
+		const void *d_out, void *d_in);
+	struct dfg_err *(*filter)(struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in,
+		const void *d_out, void *d_filter);
+};
+static const struct kind plain = {dfg_convolve, dfg_convolve_input, dfg_convolve_filter},
+						 depthwise = {dfg_depthwise, dfg_depthwise_input, dfg_depthwise_filter};
+
+static void check(const struct kind *kind, const struct dfg_convolution *c)
 {
 	int64_t ins = c->window.batch * dfg_window_pixels(&c->window) * c->window.channels;
 	int64_t outs = c->window.batch * dfg_window_positions(&c->window) * c->groups * c->group_out;
@@ -227,13 +255,13 @@ static void check(const struct dfg_convolution *c)
 	struct host host = {0};
 	struct dfg_kernel ctx = {.host = &services, .runner = &host};
 	define_forward(c, in, filter, want_out);
-	succeeds(dfg_convolve(&ctx, c, in, filter, out));
+	succeeds(kind->forward(&ctx, c, in, filter, out));
 	expect(c, "output", want_out, out, outs);
 	define_input(c, filter, want_out, want_in);
-	succeeds(dfg_convolve_input(&ctx, c, filter, want_out, got_in));
+	succeeds(kind->input(&ctx, c, filter, want_out, got_in));
 	expect(c, "gradient of the input", want_in, got_in, ins);
 	define_filter(c, in, want_out, want_filter);
-	succeeds(dfg_convolve_filter(&ctx, c, in, want_out, got_filter));
+	succeeds(kind->filter(&ctx, c, in, want_out, got_filter));
 	expect(c, "gradient of the filter", want_filter, got_filter, filters);
 	release(&host);
 	free(in), free(filter), free(out), free(want_out), free(want_in), free(want_filter), free(got_in), free(got_filter);
@@ -275,7 +303,7 @@ static void usual_layers(void **state)
 		convolution(5, 1, 3, 5, one, one, axis(100, 9, 2, 1, 4, 4)),
 	};
 	for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++)
-		check(&cases[i]);
+		check(&plain, &cases[i]);
 }
 
 /* More than DFG_PRODUCT_CHAIN taps and channels, positions, or both; blocks of channels, of taps and of outputs. */
@@ -293,7 +321,7 @@ static void long_sums(void **state)
 		convolution(1, 1, 1, 300, one, one, axis(4200, 2, 1, 1, 1, 1)),
 	};
 	for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++)
-		check(&cases[i]);
+		check(&plain, &cases[i]);
 }
 
 /* Windows that reach far beyond the image, and those that leave out most of it. */
@@ -311,7 +339,7 @@ static void far_taps(void **state)
 		convolution(1, 1, 3, 5, one, few, axis(2, 3, 1, 1, 0, 0)),
 	};
 	for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++)
-		check(&cases[i]);
+		check(&plain, &cases[i]);
 }
 
 static int64_t draw(int64_t most)
@@ -334,8 +362,59 @@ static void random_windows(void **state)
 	for (int i = 0; i < RANDOM; i++) {
 		const struct dfg_axis depth = i % 3 ? one : random_axis(), height = random_axis(), width = random_axis();
 		const struct dfg_convolution c = convolution(draw(3), draw(3), draw(9), draw(9), depth, height, width);
-		check(&c);
+		check(&plain, &c);
 	}
+}
+
+static void each_channel_by_itself(void **state)
+{
+	(void)state;
+	const struct dfg_axis usual = axis(14, 3, 1, 1, 1, 1), wide = axis(70, 7, 2, 1, 3, 3), few = axis(3, 3, 1, 1, 1, 1);
+	const struct dfg_convolution cases[] = {
+		convolution(2, 45, 1, 1, one, usual, usual),
+		convolution(3, 19, 1, 1, one, few, wide),
+		convolution(2, 9, 1, 1, few, few, usual),
+		convolution(2, 17, 1, 1, one, axis(60, 3, 1, 1, 1, 1), axis(60, 3, 1, 1, 1, 1)),
+		convolution(1, 9, 1, 1, one, few, axis(7, 3, 1, 1000000, 1000000, 1000000)),
+		convolution(0, 9, 1, 1, one, few, few),
+	};
+	for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++)
+		check(&depthwise, &cases[i]);
+	for (int i = 0; i < RANDOM; i++) {
+		const struct dfg_axis depth = i % 3 ? one : random_axis(), height = random_axis(), width = random_axis();
+		const struct dfg_convolution c = convolution(draw(3), draw(40), 1, 1, depth, height, width);
+		check(&depthwise, &c);
+	}
+}
+
+/* Rows that are longer than a run, of whole vectors and of single channels. */
+static void vectors_of_any_width(void **state)
+{
+	(void)state;
+	enum { CHANNELS = 75, WIDTH = 20, TAPS = 7 };
+	const struct dfg_conv_walk_axis line = {WIDTH, WIDTH, -3, 1, TAPS, 1, 0, 1, WIDTH};
+	float *x = numbers(CHANNELS * WIDTH, 1), *w = numbers(CHANNELS * TAPS, 2), *d = numbers(CHANNELS * WIDTH, 3);
+	float *got = numbers(CHANNELS * WIDTH, 4), *want = numbers(CHANNELS * WIDTH, 4);
+	const void *rows[] = {x, x}, *weights[] = {w, w};
+	const struct dfg_depthwise_functions *kind[] = {dfg_depthwise_functions(DFG_F32), &functions_wide};
+	float *to[] = {want, got};
+	for (int i = 0; i < 2; i++) {
+		struct dfg_depthwise_row row = {.axis = &line,
+			.channels = CHANNELS,
+			.rows = 2,
+			.x = rows,
+			.w = weights,
+			.to = to[i],
+			.to_step = CHANNELS,
+			.d = d,
+			.begin = 1,
+			.end = WIDTH};
+		kind[i]->positions(&row);
+		kind[i]->sums(&row);
+	}
+	if (!strcmp(dfg_product_fingerprint(), "fma"))
+		assert_memory_equal(got, want, sizeof(float) * CHANNELS * WIDTH);
+	free(x), free(w), free(d), free(got), free(want);
 }
 
 /* Integers wrap around; sums have no order. */
@@ -376,6 +455,8 @@ int main(void)
 		cmocka_unit_test(long_sums),
 		cmocka_unit_test(far_taps),
 		cmocka_unit_test(random_windows),
+		cmocka_unit_test(each_channel_by_itself),
+		cmocka_unit_test(vectors_of_any_width),
 		cmocka_unit_test(integers),
 	};
 	return cmocka_run_group_tests_name("convolve", tests, NULL, NULL);

@@ -1,0 +1,192 @@
+#include "kernels/conv/depthwise.h"
+
+#include "kernels/conv/columns.h"
+#include "kernels/conv/phases.h"
+#include "kernels/gemm/gemm.h"
+#include "lib/base/vector.h"
+
+#include <string.h>
+
+enum { TASK = 1 << 19 }; /* multiplications of a task, which memory limits */
+
+struct work {
+	const struct dfg_conv_walk *walk;
+	const struct dfg_depthwise_functions *functions;
+	const char *in, *filter, *d_out;
+	char *out;
+	const void **list; /* two for each row of taps, for each task */
+	int64_t step;      /* rows of positions, or positions, in a task */
+	int64_t size;
+};
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+/* The rows of taps in the image at a row of positions. */
+static void list_rows(const struct work *work, int64_t image, int64_t depth, int64_t height,
+	struct dfg_depthwise_row *row, const void **x, const void **w)
+{
+	const struct dfg_conv_walk_axis *axis = work->walk->axis;
+	int64_t low[2], high[2];
+	dfg_taps_inside(&axis[0], depth, &low[0], &high[0]);
+	dfg_taps_inside(&axis[1], height, &low[1], &high[1]);
+	for (int64_t d = low[0]; d < high[0]; d++)
+		for (int64_t h = low[1]; h < high[1]; h++, row->rows++) {
+			int64_t plane = image * axis[0].in + axis[0].first + depth * axis[0].step + d * axis[0].dilation;
+			int64_t line = plane * axis[1].in + axis[1].first + height * axis[1].step + h * axis[1].dilation;
+			x[row->rows] = work->in + line * axis[2].in * row->channels * work->size;
+			w[row->rows] = work->filter + (d * axis[1].taps + h) * axis[2].taps * row->channels * work->size;
+		}
+	row->x = x;
+	row->w = w;
+}
+
+static void forward(void *arg, int64_t first, int64_t last)
+{
+	const struct work *work = arg;
+	const struct dfg_conv_walk *walk = work->walk;
+	const struct dfg_conv_walk_axis *axis = walk->axis;
+	const int64_t most = axis[0].taps * axis[1].taps;
+	const void **x = work->list + first / work->step * 2 * most, **w = x + most;
+	for (int64_t i = first; i < last; i++) {
+		struct dfg_depthwise_row row = {
+			.axis = &axis[2], .channels = walk->groups, .to_step = axis[2].to_step * walk->groups};
+		int64_t height = i % axis[1].positions, depth = i / axis[1].positions % axis[0].positions;
+		int64_t image = i / axis[1].positions / axis[0].positions;
+		list_rows(work, image, depth, height, &row, x, w);
+		int64_t to = image * axis[0].to_size + axis[0].to + depth * axis[0].to_step;
+		to = (to * axis[1].to_size + axis[1].to + height * axis[1].to_step) * axis[2].to_size + axis[2].to;
+		row.to = work->out + to * walk->groups * work->size;
+		work->functions->positions(&row);
+	}
+}
+
+/* All positions; the filter is that of the walk. */
+static struct dfg_err *run(
+	struct dfg_kernel *ctx, const struct dfg_conv_walk *walk, const void *in, const void *filter, void *out)
+{
+	const struct dfg_conv_walk_axis *axis = walk->axis;
+	struct work work = {.walk = walk,
+		.functions = dfg_depthwise_functions(walk->dtype),
+		.in = in,
+		.filter = filter,
+		.out = out,
+		.size = (int64_t)dfg_dtype_size(walk->dtype)};
+	const int64_t rows = walk->images * axis[0].positions * axis[1].positions, lists = axis[0].taps * axis[1].taps;
+	const int64_t each = lists * axis[2].taps * axis[2].positions * walk->groups;
+	if (!rows || !axis[2].positions)
+		return NULL;
+	work.step = each < TASK ? TASK / (each + 1) + 1 : 1;
+	DFG_TRY(dfg_kernel_scratch(
+		ctx, (size_t)(ceil_div(rows, work.step) * 2 * lists + 1) * sizeof *work.list, (void **)&work.list));
+	dfg_kernel_ranges(ctx, rows, work.step, forward, &work);
+	return NULL;
+}
+
+struct dfg_err *dfg_depthwise(
+	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out)
+{
+	const struct dfg_conv_walk walk = dfg_conv_walk_forward(convolution);
+	return run(ctx, &walk, in, filter, out);
+}
+
+struct dfg_err *dfg_depthwise_input(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,
+	const void *filter, const void *d_out, void *d_in)
+{
+	const int64_t bytes = convolution->groups * (int64_t)dfg_dtype_size(convolution->dtype);
+	char *taps;
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(dfg_window_size(&convolution->window) * bytes), (void **)&taps));
+	for (int64_t i = 0, phases = dfg_conv_phases(convolution); i < phases; i++) {
+		const struct dfg_conv_phase phase = dfg_conv_phase(convolution, i);
+		for (int64_t t = 0; t < dfg_conv_walk_rows(&phase.walk); t++)
+			memcpy(taps + t * bytes, (const char *)filter + dfg_conv_phase_tap(&phase, t) * bytes, (size_t)bytes);
+		DFG_TRY(run(ctx, &phase.walk, d_out, taps, d_in));
+	}
+	return NULL;
+}
+
+/* Chains [first, last) of positions: each sums its own gradient of the filter. */
+static void filter_chains(void *arg, int64_t first, int64_t last)
+{
+	const struct work *work = arg;
+	const struct dfg_conv_walk *walk = work->walk;
+	const struct dfg_conv_walk_axis *axis = walk->axis;
+	const int64_t lines = axis[0].taps * axis[1].taps, line = axis[2].taps * walk->groups, width = axis[2].positions;
+	char *sums = work->out + first / work->step * lines * line * work->size;
+	memset(sums, 0, (size_t)(lines * line * work->size));
+	for (int64_t at = first, end; at < last; at = end) {
+		const int64_t begin = at % width, number = at / width;
+		end = at - begin + width < last ? at - begin + width : last;
+		const int64_t height = number % axis[1].positions, depth = number / axis[1].positions % axis[0].positions;
+		const int64_t image = number / axis[1].positions / axis[0].positions;
+		int64_t low[2], high[2];
+		dfg_taps_inside(&axis[0], depth, &low[0], &high[0]);
+		dfg_taps_inside(&axis[1], height, &low[1], &high[1]);
+		for (int64_t d = low[0]; d < high[0]; d++)
+			for (int64_t h = low[1]; h < high[1]; h++) {
+				int64_t y = image * axis[0].in + axis[0].first + depth * axis[0].step + d * axis[0].dilation;
+				y = y * axis[1].in + axis[1].first + height * axis[1].step + h * axis[1].dilation;
+				const void *x = work->in + y * axis[2].in * walk->groups * work->size;
+				const struct dfg_depthwise_row row = {.axis = &axis[2],
+					.channels = walk->groups,
+					.rows = 1,
+					.x = &x,
+					.to = sums + (d * axis[1].taps + h) * line * work->size,
+					.d = work->d_out + number * width * walk->groups * work->size,
+					.begin = begin,
+					.end = begin + end - at};
+				work->functions->sums(&row);
+			}
+	}
+}
+
+struct total {
+	void *sums;
+	int64_t count, size;
+};
+
+/* The tree over the sums of the chains, into the first. */
+#define ADD(NAME, name, type, ...)                                                       \
+	DFG_CLONES static void total_##name(void *arg, int64_t first, int64_t last)          \
+	{                                                                                    \
+		const struct total *total = arg;                                                 \
+		type *sums = total->sums;                                                        \
+		for (int64_t step = 1; step < total->count; step *= 2)                           \
+			for (int64_t s = 0; s + step < total->count; s += 2 * step) {                \
+				type *to = sums + s * total->size, *from = to + step * total->size;      \
+				DFG_INDEPENDENT for (int64_t i = first; i < last; i++) to[i] += from[i]; \
+			}                                                                            \
+	}
+DFG_EACH_float(ADD)
+
+struct dfg_err *dfg_depthwise_filter(struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in,
+	const void *d_out, void *d_filter)
+{
+	const struct dfg_conv_walk walk = dfg_conv_walk_forward(convolution);
+	struct work work = {.walk = &walk,
+		.functions = dfg_depthwise_functions(walk.dtype),
+		.in = in,
+		.d_out = d_out,
+		.out = d_filter,
+		.step = DFG_PRODUCT_CHAIN,
+		.size = (int64_t)dfg_dtype_size(walk.dtype)};
+	const int64_t elements = dfg_conv_walk_rows(&walk) * walk.groups, bytes = elements * work.size;
+	const int64_t positions = walk.images * dfg_window_positions(&convolution->window);
+	struct total total = {d_filter, ceil_div(positions, DFG_PRODUCT_CHAIN), elements};
+	if (!total.count) {
+		memset(d_filter, 0, (size_t)bytes);
+		return NULL;
+	}
+	if (total.count > 1) {
+		DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(total.count * bytes), &total.sums));
+		work.out = total.sums;
+	}
+	dfg_kernel_ranges(ctx, positions, DFG_PRODUCT_CHAIN, filter_chains, &work);
+	if (total.count == 1)
+		return NULL;
+	dfg_kernel_ranges(ctx, elements, 16 * 1024, walk.dtype == DFG_F32 ? total_f32 : total_f64, &total);
+	memcpy(d_filter, total.sums, (size_t)bytes);
+	return NULL;
+}

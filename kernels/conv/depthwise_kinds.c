@@ -1,0 +1,108 @@
+#include "kernels/conv/columns.h"
+#include "kernels/conv/depthwise.h"
+#include "kernels/gemm/micro.h"
+
+/* Rows of depthwise convolutions for each kind of instructions that products use. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define TARGET_AVX2 __attribute__((target("avx2,fma")))
+#define TARGET_AVX512 __attribute__((target("avx512f,avx2,fma")))
+
+#define REAL float
+#define LANES 8
+#define NAME(x) x##_avx2_f32
+#define TARGET TARGET_AVX2
+#define FUSE(a, b, c) (vector_avx2_f32) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define FUSE_ONE __builtin_fmaf
+#include "kernels/conv/depthwise.inc"
+
+#define REAL double
+#define LANES 4
+#define NAME(x) x##_avx2_f64
+#define TARGET TARGET_AVX2
+#define FUSE(a, b, c) (vector_avx2_f64) _mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c))
+#define FUSE_ONE __builtin_fma
+#include "kernels/conv/depthwise.inc"
+
+#define REAL float
+#define LANES 16
+#define NAME(x) x##_avx512_f32
+#define TARGET TARGET_AVX512
+#define FUSE(a, b, c) (vector_avx512_f32) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+#define FUSE_ONE __builtin_fmaf
+#include "kernels/conv/depthwise.inc"
+
+#define REAL double
+#define LANES 8
+#define NAME(x) x##_avx512_f64
+#define TARGET TARGET_AVX512
+#define FUSE(a, b, c) (vector_avx512_f64) _mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
+#define FUSE_ONE __builtin_fma
+#include "kernels/conv/depthwise.inc"
+#endif
+
+#define PLAIN_FUSE(name, type, lanes, one)                                                 \
+	typedef type fused_##name __attribute__((vector_size(lanes * sizeof(type))));          \
+	static inline fused_##name fuse_##name(fused_##name a, fused_##name b, fused_##name c) \
+	{                                                                                      \
+		for (int l = 0; l < lanes; l++)                                                    \
+			c[l] = one(a[l], b[l], c[l]);                                                  \
+		return c;                                                                          \
+	}
+PLAIN_FUSE(f32, float, 4, __builtin_fmaf)
+PLAIN_FUSE(f64, double, 2, __builtin_fma)
+
+#define REAL float
+#define LANES 4
+#define NAME(x) x##_generic_f32
+#define TARGET
+#define FUSE fuse_f32
+#define FUSE_ONE __builtin_fmaf
+#include "kernels/conv/depthwise.inc"
+
+#define REAL double
+#define LANES 2
+#define NAME(x) x##_generic_f64
+#define TARGET
+#define FUSE fuse_f64
+#define FUSE_ONE __builtin_fma
+#include "kernels/conv/depthwise.inc"
+
+#define TWICE(a, b, c) ((a) * (b) + (c))
+
+#define REAL float
+#define LANES 4
+#define NAME(x) x##_mul_f32
+#define TARGET
+#define FUSE TWICE
+#define FUSE_ONE TWICE
+#include "kernels/conv/depthwise.inc"
+
+#define REAL double
+#define LANES 2
+#define NAME(x) x##_mul_f64
+#define TARGET
+#define FUSE TWICE
+#define FUSE_ONE TWICE
+#include "kernels/conv/depthwise.inc"
+
+static const struct {
+	const struct dfg_product_variant *variant;
+	const struct dfg_depthwise_functions *f32, *f64;
+} kinds[] = {
+#if defined(__x86_64__)
+	{&dfg_product_avx512, &functions_avx512_f32, &functions_avx512_f64},
+	{&dfg_product_avx2, &functions_avx2_f32, &functions_avx2_f64},
+#endif
+	{&dfg_product_mul, &functions_mul_f32, &functions_mul_f64},
+	{&dfg_product_generic, &functions_generic_f32, &functions_generic_f64},
+};
+
+const struct dfg_depthwise_functions *dfg_depthwise_functions(enum dfg_dtype dtype)
+{
+	size_t i = 0;
+	while (i + 1 < sizeof kinds / sizeof *kinds && kinds[i].variant != dfg_product_variant())
+		i++;
+	return dtype == DFG_F32 ? kinds[i].f32 : kinds[i].f64;
+}
