@@ -80,10 +80,33 @@ enum dfg_meaning {
 	DFG_MEANS_OR,
 	DFG_MEANS_SUM, /* of inputs 0 and 1, as are the next two */
 	DFG_MEANS_DIFFERENCE,
-	DFG_MEANS_AT_LEAST, /* input 0 >= input 1 */
-	DFG_MEANS_CAST,     /* input 0 in another type */
-	DFG_MEANS_OF_SHAPE, /* a value of the shape of input 0 alone */
-	DFG_MEANS_ZEROS,    /* zeros, or ones, in the shape of input 0 */
+	DFG_MEANS_PRODUCT,
+	DFG_MEANS_QUOTIENT,       /* of integers towards zero; */
+	DFG_MEANS_REMAINDER,      /* its remainder */
+	DFG_MEANS_FLOOR_QUOTIENT, /* rounded down; */
+	DFG_MEANS_FLOOR_REMAINDER,
+	DFG_MEANS_MAXIMUM,
+	DFG_MEANS_MINIMUM,
+	DFG_MEANS_NEGATIVE, /* of input 0, as are the next three */
+	DFG_MEANS_MAGNITUDE,
+	DFG_MEANS_SQUARE,
+	DFG_MEANS_SQUARE_ROOT,
+	DFG_MEANS_EQUAL, /* comparisons of inputs 0 and 1 */
+	DFG_MEANS_UNEQUAL,
+	DFG_MEANS_LESS,
+	DFG_MEANS_AT_MOST,
+	DFG_MEANS_GREATER,
+	DFG_MEANS_AT_LEAST,
+	DFG_MEANS_BITS_AND,
+	DFG_MEANS_BITS_OR,
+	DFG_MEANS_BITS_XOR,
+	DFG_MEANS_BITS_NOT,
+	DFG_MEANS_SHIFT_LEFT, /* input 0 by the bits in input 1, which are clamped */
+	DFG_MEANS_SHIFT_RIGHT,
+	DFG_MEANS_SELECTION, /* input 1 where input 0 is true, else input 2 */
+	DFG_MEANS_CAST,      /* input 0 in another type */
+	DFG_MEANS_OF_SHAPE,  /* a value of the shape of input 0 alone */
+	DFG_MEANS_ZEROS,     /* zeros, or ones, in the shape of input 0 */
 	DFG_MEANS_ONES,
 	DFG_MEANS_ASSERTION,      /* an error where input 0 is false */
 	DFG_MEANS_PUSH,           /* a value goes onto the stack of input 0, */
