@@ -29,6 +29,7 @@ struct dfg_err *dfg_execution_session(const struct dfg_execution *execution, str
 		.threads = (int)execution->threads,
 		.seed = execution->seed < 0 ? 0 : (uint64_t)execution->seed,
 		.no_opt = execution->no_opt,
+		.no_compiled_loops = execution->no_compiled_loops,
 		.alone = true,
 		.check_numerics = execution->check_numerics,
 		.max_iterations = execution->max_iterations,

@@ -7,7 +7,7 @@ struct dfg_execution {
 	int64_t threads, seed, max_iterations; /* threads and max_iterations 0: not limited; seed -1: none was given */
 	uint64_t memory_limit;                 /* bytes, which the caller enforces by `limit`; 0: none */
 	double timeout;                        /* seconds; 0: none */
-	bool check_numerics, no_opt;
+	bool check_numerics, no_opt, no_compiled_loops;
 	const char *schedule;        /* "random:SEED"; NULL: the usual order */
 	const char *swap;            /* folder to which saved values are moved when memory is short; NULL: none */
 	struct dfg_mem_limit *limit; /* the allocator that enforces memory_limit, which decides when to swap; or NULL */

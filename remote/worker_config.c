@@ -7,6 +7,7 @@ static void put_session(struct dfg_packet *packet, const struct dfg_session_opti
 	dfg_packet_put(packet, (uint64_t)session->threads);
 	dfg_packet_put(packet, session->seed);
 	dfg_packet_put(packet, session->no_opt);
+	dfg_packet_put(packet, session->no_compiled_loops);
 	dfg_packet_put(packet, session->check_numerics);
 	dfg_packet_put(packet, session->random_schedule);
 	dfg_packet_put(packet, session->schedule_seed);
@@ -20,6 +21,7 @@ static void get_session(struct dfg_packet *packet, struct dfg_session_options *o
 	out_session->threads = (int)dfg_packet_get_below(packet, 1 << 16);
 	out_session->seed = dfg_packet_get(packet);
 	out_session->no_opt = dfg_packet_get_bool(packet);
+	out_session->no_compiled_loops = dfg_packet_get_bool(packet);
 	out_session->check_numerics = dfg_packet_get_bool(packet);
 	out_session->random_schedule = dfg_packet_get_bool(packet);
 	out_session->schedule_seed = dfg_packet_get(packet);

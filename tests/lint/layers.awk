@@ -6,11 +6,11 @@ BEGIN {
 	may["lib/lang"] = may["lib/exec"] = "lib/base lib/graph"
 	may["lib/pass"] = "lib/base lib/graph lib/lang"
 	graph = "lib/base lib/graph "
-	may["lib/exec/transport"] = may["lib/exec/state"] = graph
+	may["lib/exec/transport"] = may["lib/exec/state"] = may["lib/exec/emit"] = graph
 	may["lib/exec/plan"] = graph "lib/exec/transport lib/exec/state"
 	may["lib/exec/kernel"] = graph "lib/exec/state lib/exec/plan"
 	may["lib/exec/group"] = graph "lib/exec/transport lib/exec/state"
-	may["lib/exec/linear"] = graph "lib/exec/state lib/exec/plan lib/exec/kernel"
+	may["lib/exec/linear"] = graph "lib/exec/state lib/exec/plan lib/exec/kernel lib/exec/emit"
 	may["lib/exec/dataflow"] = graph "lib/exec/transport lib/exec/state lib/exec/plan lib/exec/kernel"
 	pass = graph "lib/lang "
 	may["lib/pass/verify"] = may["lib/pass/place"] = pass

@@ -341,6 +341,9 @@ static void run_trial(const struct trial *trial)
 				way.options = (struct dfg_session_options){
 					.threads = threads, .random_schedule = seed > 0, .schedule_seed = seed};
 				run_whole(&way);
+				way.options.no_compiled_loops = true;
+				if (!seed)
+					run_whole(&way);
 			}
 		if (s.is_sound && trial->claims)
 			run_diced(&s);

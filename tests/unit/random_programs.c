@@ -44,11 +44,11 @@ static void release(struct subject *s)
 	dfg_arena_release(&s->arena);
 }
 
-static void run_graph(struct subject *s, const struct dfg_session_options *options, double x, double *out)
+static void run_graph(
+	struct subject *s, const struct dfg_session_options *options, double x, double *out, struct dfg_stats *out_stats)
 {
 	struct dfg_session *session;
 	struct dfg_plan *plan;
-	struct dfg_stats stats;
 	struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &x, .room = sizeof x};
 	struct dfg_tensor result[ORDERS + 1];
 	const struct dfg_step step = {.feed = &s->x, .n_feed = 1, .fetch = s->fetch, .n_fetch = ORDERS + 1};
@@ -59,8 +59,8 @@ static void run_graph(struct subject *s, const struct dfg_session_options *optio
 		out[i] = *(double *)result[i].data;
 		dfg_tensor_release(&result[i]);
 	}
-	dfg_plan_stats(plan, &stats);
-	assert_int_equal(stats.left, 0);
+	dfg_plan_stats(plan, out_stats);
+	assert_int_equal(out_stats->left, 0);
 	dfg_session_free(session);
 }
 
@@ -79,6 +79,22 @@ static bool expect(const struct program *p, double x, struct jet *out_y)
 	return usable;
 }
 
+/* Loops in register code have the bits and the counts of the same loops run node by node. */
+static void expect_same_loops(struct subject *s, uint64_t seed, double x)
+{
+	double want[ORDERS + 1], got[ORDERS + 1];
+	struct dfg_stats wanted, counted;
+	run_graph(s, &(struct dfg_session_options){.threads = 1, .no_compiled_loops = true}, x, want, &wanted);
+	run_graph(s, &(struct dfg_session_options){.threads = 1}, x, got, &counted);
+	if (memcmp(want, got, sizeof want) || wanted.iterations != counted.iterations ||
+		wanted.dead_tokens != counted.dead_tokens || wanted.saves != counted.saves ||
+		wanted.peak_frames != counted.peak_frames)
+		fail_msg("seed %llu: compiled loops give %.17g in %llu iterations, %llu dead; not %.17g, %llu, %llu",
+			(unsigned long long)seed, got[0], (unsigned long long)counted.iterations,
+			(unsigned long long)counted.dead_tokens, want[0], (unsigned long long)wanted.iterations,
+			(unsigned long long)wanted.dead_tokens);
+}
+
 static bool try_program(uint64_t seed, int schedules)
 {
 	static const struct dfg_remat policy[6] = {
@@ -86,6 +102,7 @@ static bool try_program(uint64_t seed, int schedules)
 	struct program p;
 	struct subject s;
 	struct jet want;
+	struct dfg_stats stats;
 	double x = (double)(1 + seed % 7) / 4, got[ORDERS + 1], factorial = 1;
 	draw_program(&p, seed);
 	bool usable = expect(&p, x, &want);
@@ -96,7 +113,7 @@ static bool try_program(uint64_t seed, int schedules)
 			.random_schedule = run > 0,
 			.schedule_seed = seed + (uint64_t)run,
 			.no_opt = run == 1};
-		run_graph(&s, &options, x, got);
+		run_graph(&s, &options, x, got, &stats);
 		for (int k = 0; k <= ORDERS; k++) {
 			factorial = k ? factorial * k : 1;
 			double wanted = want.c[k][0][0] * factorial, slack = 1e-9 * (want.bound[k][0][0] * factorial + 1e-3);
@@ -105,8 +122,10 @@ static bool try_program(uint64_t seed, int schedules)
 					got[k], wanted);
 		}
 	}
-	if (usable)
+	if (usable) {
+		expect_same_loops(&s, seed, x);
 		release(&s);
+	}
 	dfg_arena_release(&p.arena);
 	return usable;
 }

@@ -1,4 +1,4 @@
-#include "lib/exec/linear/builder_private.h"
+#include "lib/exec/linear/region_private.h"
 #include "lib/exec/linear/saved_values.h"
 
 #include <string.h>
@@ -456,7 +456,8 @@ static struct dfg_err *build_program(struct program_builder *builder, const stru
 	find_kept(builder);
 	DFG_TRY(dfg_program_find_demand(builder));
 	DFG_TRY(add_ops(builder));
-	return dfg_program_plan_memory(builder);
+	DFG_TRY(dfg_program_plan_memory(builder));
+	return dfg_program_find_regions(builder);
 }
 
 struct dfg_err *dfg_program_make(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct program **out_program)

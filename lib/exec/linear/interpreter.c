@@ -1,4 +1,4 @@
-#include "lib/exec/linear/activation_private.h"
+#include "lib/exec/linear/region_private.h"
 
 #include <string.h>
 
@@ -159,30 +159,39 @@ static struct dfg_err *move_value(struct activation *activation, const struct mo
 	return NULL;
 }
 
-static struct dfg_err *run_moves(struct activation *activation, const struct instruction *instruction)
+struct dfg_err *dfg_interpret_move(struct activation *activation, uint32_t m)
 {
-	for (uint32_t m = instruction->first_move; m < instruction->first_move + instruction->n_move; m++) {
-		const struct move *move = &activation->program->move[m];
-		if (move->kind == MOVE_BYTES)
-			copy_bytes(activation->fixed_move[m].to, activation->fixed_move[m].from, move->bytes);
-		else
-			DFG_TRY(move_value(activation, move));
-	}
+	const struct move *move = &activation->program->move[m];
+	if (move->kind != MOVE_BYTES)
+		return move_value(activation, move);
+	copy_bytes(activation->fixed_move[m].to, activation->fixed_move[m].from, move->bytes);
 	return NULL;
 }
 
-static void release_values(struct activation *activation, const struct instruction *instruction, uint32_t count)
+static struct dfg_err *run_moves(struct activation *activation, const struct instruction *instruction)
+{
+	for (uint32_t m = instruction->first_move; m < instruction->first_move + instruction->n_move; m++)
+		DFG_TRY(dfg_interpret_move(activation, m));
+	return NULL;
+}
+
+void dfg_interpret_releases(struct activation *activation, const struct instruction *instruction, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		dfg_tensor_release(&activation->tensor[activation->program->release[instruction->first_release + i]]);
 }
 
-static struct dfg_err *run_loop_enter(struct activation *activation, const struct instruction *instruction)
+void dfg_interpret_enter(struct activation *activation, uint32_t loop)
 {
-	activation->iteration[instruction->predicate] = 0;
+	activation->iteration[loop] = 0;
 	activation->iterations++;
 	if (++activation->frames > activation->peak_frames)
 		activation->peak_frames = activation->frames;
+}
+
+static struct dfg_err *run_loop_enter(struct activation *activation, const struct instruction *instruction)
+{
+	dfg_interpret_enter(activation, instruction->predicate);
 	return run_moves(activation, instruction);
 }
 
@@ -292,7 +301,7 @@ static struct dfg_err *run_watched(struct activation *activation, const struct i
 	return NULL;
 }
 
-static struct dfg_err *note_location(
+struct dfg_err *dfg_interpret_note(
 	const struct activation *activation, const struct instruction *instruction, struct dfg_err *err)
 {
 	const struct frame_info *frame_info = activation->plan->frame_info;
@@ -305,13 +314,12 @@ static struct dfg_err *note_location(
 	return instruction->node ? dfg_resolved_note(err, instruction->node->call) : err;
 }
 
-static struct dfg_err *run_instruction(
-	struct activation *activation, const struct instruction *instruction, bool watched)
+struct dfg_err *dfg_interpret_one(struct activation *activation, const struct instruction *instruction, bool watched)
 {
 	struct dfg_err *err = watched ? run_watched(activation, instruction) : run_op(activation, instruction);
 	if (err)
-		return note_location(activation, instruction, err);
-	release_values(activation, instruction, instruction->n_release);
+		return dfg_interpret_note(activation, instruction, err);
+	dfg_interpret_releases(activation, instruction, instruction->n_release);
 	return NULL;
 }
 
@@ -320,14 +328,14 @@ static const struct instruction *jump_over(struct activation *activation, const 
 {
 	const struct instruction *to = activation->program->code + instruction->to;
 	activation->dead_tokens += (uint64_t)(to - instruction) - 1;
-	release_values(activation, instruction, instruction->n_release);
+	dfg_interpret_releases(activation, instruction, instruction->n_release);
 	for (const struct instruction *dead = instruction + 1; dead < to && activation->watch.options->trace; dead++)
 		if (dead->node)
 			trace_node(activation, dead->node, dfg_now(), true);
 	return to;
 }
 
-static struct dfg_err *check_limits(const struct activation *activation, uint32_t loop)
+struct dfg_err *dfg_interpret_limits(const struct activation *activation, uint32_t loop)
 {
 	enum { SELDOM = 64 };
 	int64_t most = activation->watch.options->max_iterations;
@@ -345,15 +353,15 @@ static struct dfg_err *run_loop_back(
 	*out_next = instruction + 1;
 	if (activation->chosen[instruction->predicate] != 1) {
 		activation->frames--;
-		release_values(activation, instruction, instruction->n_release);
+		dfg_interpret_releases(activation, instruction, instruction->n_release);
 		return NULL;
 	}
 	activation->iteration[instruction->loop]++;
 	activation->iterations++;
 	if (activation->limited)
-		DFG_TRY(check_limits(activation, instruction->loop));
+		DFG_TRY(dfg_interpret_limits(activation, instruction->loop));
 	DFG_TRY(run_moves(activation, instruction));
-	release_values(activation, instruction, instruction->n_again);
+	dfg_interpret_releases(activation, instruction, instruction->n_again);
 	*out_next = activation->program->code + instruction->to;
 	return NULL;
 }
@@ -387,8 +395,10 @@ struct dfg_err *dfg_interpret(struct activation *activation)
 		} else if (instruction->kind == INSTR_COPY) {
 			copy_bytes(data[1], data[0], (size_t)instruction->n);
 			instruction++;
+		} else if (instruction->region) {
+			DFG_TRY(dfg_region_run(activation, &program->region[instruction->region - 1], &instruction));
 		} else {
-			DFG_TRY(run_instruction(activation, instruction, watched));
+			DFG_TRY(dfg_interpret_one(activation, instruction, watched));
 			instruction++;
 		}
 	}

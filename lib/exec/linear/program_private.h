@@ -50,6 +50,7 @@ struct instruction {
 	uint32_t predicate, condition, loop;
 	int32_t side;
 	uint32_t first_move, n_move; /* range of program->move */
+	uint32_t region; /* for INSTR_LOOP_ENTER of an outermost loop: the number of its region + 1; 0: it has none */
 	uint16_t n_in, n_out;
 	uint8_t kind;
 };
@@ -84,9 +85,12 @@ struct program {
 	/* slots that may hold a reference: first those that are kept until the end of the step */
 	uint32_t *counted, n_counted;
 	uint32_t n_final;
-	bool *moves;             /* whether the caller gets the slot's own reference, by fetch */
-	uint32_t *fetch;         /* slot of each fetch */
-	size_t block, live;      /* bytes of the block; most bytes that are live at once */
+	bool *moves;           /* whether the caller gets the slot's own reference, by fetch */
+	uint32_t *fetch;       /* slot of each fetch */
+	size_t block, live;    /* bytes of the block; most bytes that are live at once */
+	size_t bytes;          /* of the block with the registers of regions after it */
+	struct region *region; /* loops in register code: region_private.h */
+	uint32_t regions;
 	struct activation *idle; /* free activations, protected by plan->lock */
 };
 

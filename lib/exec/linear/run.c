@@ -40,7 +40,7 @@ static struct dfg_err *new_activation(struct program *program, struct activation
 	activation->program = program;
 	activation->plan = plan;
 	activation->runner.session = plan->session;
-	activation->block = program->block < SIZE_MAX / 4 ? dfg_mem->take(dfg_mem, program->block, DFG_ALIGN) : NULL;
+	activation->block = program->bytes < SIZE_MAX / 4 ? dfg_mem->take(dfg_mem, program->bytes, DFG_ALIGN) : NULL;
 	activation->tensor = dfg_zeros(plan->slots, sizeof *activation->tensor);
 	activation->at = dfg_zeros(program->uses, sizeof *activation->at);
 	activation->data = dfg_zeros(program->uses, sizeof *activation->data);
@@ -51,7 +51,7 @@ static struct dfg_err *new_activation(struct program *program, struct activation
 	if (!activation->saved || !activation->block || !activation->tensor || !activation->at || !activation->data ||
 		!activation->fixed_move || !activation->chosen || !activation->iteration) {
 		dfg_activation_free(activation);
-		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", program->block);
+		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", program->bytes);
 	}
 	for (uint32_t i = 0; i < plan->slots; i++)
 		dfg_activation_start_slot(activation, i);
@@ -87,7 +87,7 @@ static void return_activation(struct activation *activation, struct program *pro
 	size_t peak = dfg_buffer_pool_peak(plan->session->buffers);
 	pthread_mutex_lock(&plan->lock);
 	plan->stats = (struct dfg_stats){
-		.peak_bytes = program->block + (peak > activation->before ? peak - activation->before : 0),
+		.peak_bytes = program->bytes + (peak > activation->before ? peak - activation->before : 0),
 		.live_bytes = activation->live > program->live ? activation->live : program->live,
 		.iterations = activation->iterations,
 		.dead_tokens = activation->dead_tokens,

@@ -40,12 +40,13 @@ struct dfg_trace_event {
 
 struct dfg_session_backend;
 struct dfg_session_options {
-	int threads;          /* 0: as many as CPU affinity and cgroup allow */
-	uint64_t seed;        /* seed of random ops */
-	bool no_opt;          /* runs the graph as it is: no folding, CSE, fusion or memory reuse */
-	bool alone;           /* one step at a time: an op that would wait for another step, at a queue, fails instead */
-	bool check_numerics;  /* a NaN or an infinity is an error of the node that made it */
-	bool random_schedule; /* picks among ready nodes at random, by schedule_seed */
+	int threads;            /* 0: as many as CPU affinity and cgroup allow */
+	uint64_t seed;          /* seed of random ops */
+	bool no_opt;            /* runs the graph as it is: no folding, CSE, fusion or memory reuse */
+	bool no_compiled_loops; /* loops run instruction by instruction */
+	bool alone;             /* one step at a time: an op that would wait for another step, at a queue, fails instead */
+	bool check_numerics;    /* a NaN or an infinity is an error of the node that made it */
+	bool random_schedule;   /* picks among ready nodes at random, by schedule_seed */
 	uint64_t schedule_seed;
 	int64_t max_iterations;    /* limit for each loop; 0: none */
 	double timeout;            /* limit for a step, in seconds; 0: none */

@@ -1,0 +1,418 @@
+#include "lib/exec/linear/region_private.h"
+
+#include <string.h>
+
+/* Translates loops of a program to register code. */
+
+enum { OPS_MOST = 4 }; /* ops of an instruction, without its moves */
+#define OFFSET_MOST ((uintptr_t)1 << 30)
+
+struct translator {
+	struct program_builder *builder;
+	struct program *program;
+	struct region *region;
+	struct register_code *code;
+	uint32_t *op_of;  /* index of an instruction's first op, by instruction */
+	uint32_t *end_of; /* of an INSTR_LOOP_BACK: its REG_LOOP_END; by instruction */
+	uint32_t *apart;  /* instruction numbers of the branches whose instructions are after the region's others */
+	uint32_t n_apart;
+	uint32_t *reads; /* how many inputs and fetches read the slot's memory, by the slot that owns it */
+};
+
+static bool is_constant(const struct translator *t, uint32_t slot)
+{
+	return slot < t->builder->plan->first_feed && !t->program->in_block[slot] && t->program->start[slot].data &&
+		   !t->builder->plan->is_ref[slot];
+}
+
+/* A register outside the block. */
+static uint32_t import(struct translator *t, uint32_t slot, uint32_t bytes, int64_t value)
+{
+	struct register_code *code = t->code;
+	for (uint32_t i = 0; i < code->imports; i++)
+		if (code->import[i].slot == slot && code->import[i].value == value && code->import[i].bytes == bytes)
+			return code->import[i].at;
+	uint32_t at = (uint32_t)code->bytes;
+	code->bytes += REGISTER_BYTES;
+	code->import[code->imports++] =
+		(struct register_import){.slot = slot, .at = at, .bytes = bytes, .value = slot == DFG_NONE ? value : 0};
+	return at;
+}
+
+/* The register of a scalar that has a fixed address in each step; DFG_NONE: it has none. */
+static uint32_t register_of(struct translator *t, uint32_t slot)
+{
+	size_t bytes = dfg_slot_bytes(t->builder, slot);
+	if (bytes > REGISTER_BYTES || dfg_dtype_is_object(t->builder->fact[slot].dtype))
+		return DFG_NONE;
+	if (t->program->in_block[slot]) {
+		uintptr_t offset = (uintptr_t)t->program->start[slot].data;
+		return offset < OFFSET_MOST ? (uint32_t)offset : DFG_NONE;
+	}
+	if (slot < t->builder->plan->first_feed && !is_constant(t, slot))
+		return DFG_NONE;
+	return import(t, slot, (uint32_t)bytes, 0);
+}
+
+static struct register_op *add_op(struct translator *t, enum register_opcode code, uint32_t instruction)
+{
+	struct register_op *op = &t->code->op[t->code->count++];
+	*op = (struct register_op){.code = (uint16_t)code, .instruction = instruction, .to = DFG_NONE};
+	return op;
+}
+
+static const uint32_t *uses(const struct translator *t, const struct instruction *instruction)
+{
+	return t->program->use + instruction->first;
+}
+
+static uint32_t owner(const struct translator *t, uint32_t slot)
+{
+	return t->program->in_block[slot] ? dfg_storage_root(t->builder, slot) : slot;
+}
+
+/* The value of a constant integer; false: it is not one. */
+static bool known_divisor(const struct translator *t, uint32_t slot, int64_t *out_value)
+{
+	const struct dfg_tensor *start = &t->program->start[slot];
+	if (!is_constant(t, slot) || !dfg_dtype_is(start->dtype, "int") || !start->data)
+		return false;
+	*out_value = dfg_tensor_int(start, 0);
+	return true;
+}
+
+static bool is_power_of_two(int64_t value)
+{
+	return value > 0 && !(value & (value - 1));
+}
+
+/* Division by a constant: rounded down by a power of two it is a shift or a mask, of i32 a multiplication. */
+static void use_constant_divisor(struct translator *t, struct register_op *op, uint32_t slot)
+{
+	int64_t divisor;
+	bool wide = op->code == REG_FLOOR_DIV_i64 || op->code == REG_FLOOR_MOD_i64;
+	bool quotient = op->code == REG_FLOOR_DIV_i64 || op->code == REG_FLOOR_DIV_i32;
+	if (!wide && !quotient && op->code != REG_FLOOR_MOD_i32)
+		return;
+	if (!known_divisor(t, slot, &divisor) || divisor < 2)
+		return;
+	if (is_power_of_two(divisor)) {
+		int64_t operand = quotient ? __builtin_ctzll((unsigned long long)divisor) : divisor - 1;
+		op->b = import(t, DFG_NONE, wide ? 8 : 4, operand);
+		op->code = quotient ? (wide ? REG_SHR_i64 : REG_SHR_i32) : (wide ? REG_AND_i64 : REG_AND_i32);
+	} else if (!wide) {
+		op->by = dfg_register_divisor((int32_t)divisor);
+		op->code = quotient ? REG_FLOOR_DIV_BY : REG_FLOOR_MOD_BY;
+	}
+}
+
+static enum register_opcode opcode_of(const struct instruction *instruction)
+{
+	const struct dfg_resolved_node *call = instruction->node->call;
+	if (instruction->n != 1 || instruction->n_out != 1 || !instruction->n_in)
+		return REG_OPCODES;
+	if (call->op->means == DFG_MEANS_SELECTION && instruction->n_in == 3)
+		switch (dfg_dtype_size(call->out_dtype[0])) {
+		case 1:
+			return REG_SELECT_1;
+		case 4:
+			return REG_SELECT_4;
+		case 8:
+			return REG_SELECT_8;
+		default:
+			return REG_OPCODES;
+		}
+	return dfg_register_opcode(call->op->means, call->in_dtype[0]);
+}
+
+static bool add_scalar_row(struct translator *t, const struct instruction *instruction, uint32_t number)
+{
+	const uint32_t *use = uses(t, instruction);
+	enum register_opcode code = opcode_of(instruction);
+	uint32_t in[3] = {0};
+	if (code == REG_OPCODES || instruction->n_in > 3)
+		return false;
+	for (int i = 0; i < instruction->n_in; i++)
+		if ((in[i] = register_of(t, use[i])) == DFG_NONE)
+			return false;
+	uint32_t out = register_of(t, use[instruction->n_in]);
+	if (out == DFG_NONE)
+		return false;
+	struct register_op *op = add_op(t, code, number);
+	op->out = out;
+	op->once = t->reads[owner(t, use[instruction->n_in])] == 1;
+	op->a = in[0], op->b = in[1], op->c = in[2];
+	if (instruction->n_in == 2)
+		use_constant_divisor(t, op, use[1]);
+	return true;
+}
+
+static bool add_copy(struct translator *t, uint32_t from, uint32_t to, size_t bytes, uint32_t number)
+{
+	uint32_t in = register_of(t, from), out = register_of(t, to);
+	if (in == DFG_NONE || out == DFG_NONE || !t->program->in_block[to] || (bytes != 1 && bytes != 4 && bytes != 8))
+		return false;
+	struct register_op *op = add_op(t, bytes == 1 ? REG_COPY_1 : bytes == 4 ? REG_COPY_4 : REG_COPY_8, number);
+	op->a = in;
+	op->out = out;
+	return true;
+}
+
+static void add_moves(struct translator *t, const struct instruction *instruction, uint32_t number)
+{
+	for (uint32_t m = instruction->first_move; m < instruction->first_move + instruction->n_move; m++) {
+		const struct move *move = &t->program->move[m];
+		bool bytes = move->kind == MOVE_BYTES ||
+					 (move->kind == MOVE_COPY_IN && is_constant(t, move->from) &&
+						 t->program->start[move->from].dtype == t->program->start[move->to].dtype &&
+						 dfg_shape_equal(&t->program->start[move->from].shape, &t->program->start[move->to].shape));
+		if (!bytes || !add_copy(t, move->from, move->to, move->bytes, number))
+			add_op(t, REG_MOVE, number)->a = m;
+	}
+}
+
+/* The condition, in the loop that an INSTR_LOOP_BACK ends, under which another instruction of that loop runs. */
+static uint32_t condition_in(const struct translator *t, const struct instruction *instruction, uint32_t loop)
+{
+	uint32_t condition = instruction->condition;
+	for (uint32_t at = instruction->loop; at != loop; at = t->builder->plan->frame_info->loop[at].parent)
+		condition = t->builder->schedule->loop_info[at].condition;
+	return condition;
+}
+
+/* Whether the loop's predicate is known to be true where its last instruction is reached. */
+static bool always_continues(const struct translator *t, const struct instruction *back, uint32_t number)
+{
+	const struct schedule *schedule = t->builder->schedule;
+	const struct instruction *code = t->program->code;
+	if (number == back->to || schedule->predicate[back->predicate].n_out != 2 ||
+		!dfg_condition_has(schedule, condition_in(t, back - 1, back->loop), back->predicate, 1))
+		return false;
+	for (uint32_t o = back->to; o < number; o++) {
+		if (code[o].kind != INSTR_BRANCH || code[o].to != number || code[o].predicate == back->predicate)
+			continue;
+		if (!dfg_condition_has(schedule, condition_in(t, &code[o], back->loop), back->predicate, 1))
+			return false;
+	}
+	return true;
+}
+
+static void add_back(struct translator *t, const struct instruction *instruction, uint32_t number)
+{
+	uint32_t test = DFG_NONE;
+	if (!always_continues(t, instruction, number)) {
+		test = t->code->count;
+		add_op(t, REG_BACK_TEST, number)->predicate = instruction->predicate;
+	}
+	add_moves(t, instruction, number);
+	if (instruction->n_again)
+		add_op(t, REG_AGAIN, number);
+	struct register_op *back = add_op(t, REG_BACK, number);
+	back->to = t->op_of[instruction->to];
+	back->loop = instruction->loop;
+	t->end_of[number] = t->code->count;
+	if (test != DFG_NONE)
+		t->code->op[test].to = t->code->count;
+	add_op(t, REG_LOOP_END, number);
+}
+
+/* The instructions that run once, where the loop ends: a jump over them in each iteration would cost more than the others. */
+static bool is_apart(const struct translator *t, const struct instruction *instruction)
+{
+	const struct schedule *schedule = t->builder->schedule;
+	return instruction->kind == INSTR_BRANCH && !instruction->n_release && instruction->side == 0 &&
+		   instruction->loop && schedule->loop_info[instruction->loop].predicate == instruction->predicate &&
+		   schedule->predicate[instruction->predicate].n_out == 2;
+}
+
+/* The op of a jump is the one of its target's instruction, once that is translated. */
+static void add_branch(struct translator *t, const struct instruction *instruction, uint32_t number)
+{
+	struct register_op *op = add_op(t, REG_BRANCH, number);
+	uint32_t dead = instruction->to - number - 1;
+	op->predicate = instruction->predicate;
+	if (is_apart(t, instruction)) {
+		t->apart[t->n_apart++] = number;
+		op->side = 1;
+		op->dead_next = dead;
+	} else {
+		op->side = instruction->side;
+		op->dead = dead;
+	}
+}
+
+static void add_instruction(struct translator *t, uint32_t number)
+{
+	const struct instruction *instruction = &t->program->code[number];
+	const uint32_t *use = uses(t, instruction);
+	uint32_t in;
+	switch ((enum opcode)instruction->kind) {
+	case INSTR_ROW:
+	case INSTR_CHECKED_ROW:
+		if (add_scalar_row(t, instruction, number))
+			return;
+		add_op(t, instruction->kind == INSTR_ROW ? REG_ROW : REG_INTERPRET, number);
+		return;
+	case INSTR_COPY:
+		if (!add_copy(t, use[0], use[1], (size_t)instruction->n, number))
+			add_op(t, REG_INTERPRET, number);
+		return;
+	case INSTR_TEST:
+		if ((in = register_of(t, use[0])) == DFG_NONE) {
+			add_op(t, REG_INTERPRET, number);
+			return;
+		}
+		struct register_op *op = add_op(t, REG_TEST, number);
+		op->a = in;
+		op->predicate = instruction->predicate;
+		return;
+	case INSTR_BRANCH:
+		add_branch(t, instruction, number);
+		return;
+	case INSTR_LOOP_ENTER:
+		if (instruction->n_release) {
+			add_op(t, REG_INTERPRET, number);
+			return;
+		}
+		add_op(t, REG_ENTER, number)->loop = instruction->predicate;
+		add_moves(t, instruction, number);
+		return;
+	case INSTR_LOOP_BACK:
+		add_back(t, instruction, number);
+		return;
+	default:
+		add_op(t, REG_INTERPRET, number);
+	}
+}
+
+static void add_instructions(struct translator *t, uint32_t first, uint32_t end)
+{
+	for (uint32_t o = first; o < end; o++) {
+		const struct instruction *instruction = &t->program->code[o];
+		t->op_of[o] = t->code->count;
+		add_instruction(t, o);
+		if (is_apart(t, instruction))
+			o = instruction->to - 1;
+	}
+}
+
+/* A branch past the end of an iteration that could not continue jumps to the end of the loop. */
+static void aim_branches(struct translator *t)
+{
+	const struct instruction *code = t->program->code;
+	for (uint32_t i = 0; i < t->code->count; i++) {
+		struct register_op *op = &t->code->op[i];
+		const struct instruction *branch = &code[op->instruction], *to;
+		if (op->code != REG_BRANCH)
+			continue;
+		if (is_apart(t, branch)) {
+			op->to = t->op_of[op->instruction + 1];
+			continue;
+		}
+		to = &code[branch->to];
+		bool ends = to->kind == INSTR_LOOP_BACK && to->predicate == branch->predicate && branch->side == 1;
+		op->to = ends ? t->end_of[branch->to] : t->op_of[branch->to];
+	}
+}
+
+/* A branch that releases values as it jumps: the ops for that are after the region, which jumps seldom reach. */
+static void add_releases(struct translator *t)
+{
+	for (uint32_t i = 0, count = t->code->count; i < count; i++) {
+		struct register_op *op = &t->code->op[i];
+		if (op->code != REG_BRANCH || !t->program->code[op->instruction].n_release)
+			continue;
+		uint32_t to = op->to;
+		op->to = t->code->count;
+		add_op(t, REG_RELEASE, op->instruction);
+		add_op(t, REG_JUMP, op->instruction)->to = to;
+	}
+}
+
+static struct dfg_err *allocate_code(struct translator *t)
+{
+	struct dfg_arena *arena = &t->program->arena;
+	size_t ops = 1, imports = 1;
+	for (uint32_t o = t->region->first; o <= t->region->last; o++) {
+		ops += OPS_MOST + t->program->code[o].n_move;
+		imports += (size_t)t->program->code[o].n_in + t->program->code[o].n_move + 1;
+	}
+	t->code = &t->region->code;
+	t->code->op = dfg_arena_zeros(arena, ops, sizeof *t->code->op);
+	t->code->import = dfg_arena_zeros(arena, imports, sizeof *t->code->import);
+	return t->code->op && t->code->import ? NULL : dfg_no_memory("the program of the step");
+}
+
+static struct dfg_err *translate(struct translator *t)
+{
+	DFG_TRY(allocate_code(t));
+	t->n_apart = 0;
+	t->code->bytes = (t->program->block + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN;
+	t->code->unread = (uint32_t)t->code->bytes;
+	t->code->bytes += REGISTER_BYTES;
+	add_instructions(t, t->region->first, t->region->last + 1);
+	add_op(t, REG_LEAVE, t->region->last)->to = t->region->last + 1;
+	for (uint32_t i = 0; i < t->n_apart; i++) {
+		uint32_t branch = t->apart[i], to = t->program->code[branch].to;
+		add_instructions(t, branch + 1, to);
+		add_op(t, REG_JUMP, branch)->to = t->op_of[to];
+	}
+	aim_branches(t);
+	add_releases(t);
+	DFG_TRY(dfg_register_fuse(t->code, t->builder->scratch));
+	t->program->bytes = t->code->bytes > t->program->bytes ? t->code->bytes : t->program->bytes;
+	return NULL;
+}
+
+/* The last instruction of the loop that begins at instruction o. */
+static uint32_t end_of_loop(const struct program *program, uint32_t o)
+{
+	uint32_t last = o;
+	while (program->code[last].kind != INSTR_LOOP_BACK || program->code[last].to != o + 1)
+		last++;
+	return last;
+}
+
+static void count_reads(struct translator *t)
+{
+	for (uint32_t o = 0; o < t->program->count; o++)
+		for (uint32_t i = 0; i < t->program->code[o].n_in; i++)
+			t->reads[owner(t, uses(t, &t->program->code[o])[i])]++;
+	for (uint32_t i = 0; i < t->builder->plan->step.n_fetch; i++)
+		t->reads[owner(t, t->program->fetch[i])]++;
+}
+
+static struct dfg_err *translate_loops(struct translator *t)
+{
+	struct program *program = t->program;
+	for (uint32_t o = 0; o < program->count; o++) {
+		if (program->code[o].kind != INSTR_LOOP_ENTER)
+			continue;
+		t->region = &program->region[program->regions];
+		*t->region = (struct region){.first = o, .last = end_of_loop(program, o)};
+		DFG_TRY(translate(t));
+		program->code[o].region = ++program->regions;
+		o = t->region->last;
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_program_find_regions(struct program_builder *builder)
+{
+	struct program *program = builder->program;
+	const struct dfg_session_options *options = &builder->plan->session->options;
+	struct translator t = {.builder = builder, .program = program};
+	program->bytes = program->block;
+	if (builder->schedule->loops < 2 || program->block >= OFFSET_MOST || options->no_compiled_loops ||
+		options->no_opt || options->check_numerics || options->trace)
+		return NULL;
+	t.op_of = dfg_arena_zeros(builder->scratch, (size_t)program->count + 1, sizeof *t.op_of);
+	t.end_of = dfg_arena_zeros(builder->scratch, program->count, sizeof *t.end_of);
+	t.apart = dfg_arena_zeros(builder->scratch, program->count, sizeof *t.apart);
+	t.reads = dfg_arena_zeros(builder->scratch, builder->plan->slots, sizeof *t.reads);
+	program->region = dfg_arena_zeros(&program->arena, builder->schedule->loops, sizeof *program->region);
+	if (!t.op_of || !t.end_of || !t.apart || !t.reads || !program->region)
+		return dfg_no_memory("the program of the step");
+	count_reads(&t);
+	return translate_loops(&t);
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "lib/exec/emit/register_code.h"
+#include "lib/exec/linear/activation_private.h"
+#include "lib/exec/linear/builder_private.h"
+
+/*
+ * A region is an outermost loop of a program, with all loops in it, translated to register code. Instructions that have
+ * no register code of their own are run by the interpreter's functions from there.
+ */
+struct region {
+	struct register_code code;
+	uint32_t first, last; /* its instructions: INSTR_LOOP_ENTER to INSTR_LOOP_BACK */
+};
+
+/* region.c: finds the regions of a program whose memory is planned, unless the session's options exclude it. */
+DFG_MUST_CHECK struct dfg_err *dfg_program_find_regions(struct program_builder *builder);
+
+/* The state of register code that runs. */
+struct register_state {
+	const struct register_op *op; /* the next one */
+	const struct register_op
+		*back;           /* the end of an iteration after which fuel is empty, or the loop too long; or NULL */
+	uint64_t dead, fuel; /* instructions that jumps have passed; iterations until the limits are checked */
+	int64_t most;        /* iterations of a loop, or INT64_MAX */
+};
+
+/* register_fusion.c: fuses ops of the code that follow each other. */
+DFG_MUST_CHECK struct dfg_err *dfg_register_fuse(struct register_code *code, struct dfg_arena *scratch);
+
+/*
+ * register_vm.c: runs the region from its first instruction. *out_next is the instruction with which the interpreter
+ * continues: the one after the region, or one in it that fails.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_region_run(
+	struct activation *activation, const struct region *region, const struct instruction **out_next);
+
+/* interpreter.c: parts of instructions, for register_vm.c. */
+DFG_MUST_CHECK struct dfg_err *dfg_interpret_one(
+	struct activation *activation, const struct instruction *instruction, bool watched);
+DFG_MUST_CHECK struct dfg_err *dfg_interpret_move(struct activation *activation, uint32_t move);
+void dfg_interpret_enter(struct activation *activation, uint32_t loop);
+void dfg_interpret_releases(struct activation *activation, const struct instruction *instruction, uint32_t count);
+/* Puts in front of the error which node and iteration it is of. */
+DFG_MUST_CHECK struct dfg_err *dfg_interpret_note(
+	const struct activation *activation, const struct instruction *instruction, struct dfg_err *err);
+DFG_MUST_CHECK struct dfg_err *dfg_interpret_limits(const struct activation *activation, uint32_t loop);

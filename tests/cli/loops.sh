@@ -1,0 +1,62 @@
+# Loops in register code and node by node have the same results, counts, errors and limits.
+. "$ROOT/tests/cli/kit"
+both() { # STATUS OPTIONS...: runs the same twice; results, counts and errors are equal
+	want=$1
+	shift
+	status "$want" "$DFG" run "$@" --no-compiled-loops
+	mv out out.plain
+	mv err err.plain
+	status "$want" "$DFG" run "$@"
+	cmp out out.plain
+	sed 's/peak_bytes.*//' err.plain >want
+	sed 's/peak_bytes.*//' err >got
+	cmp got want
+}
+both 0 "$ROOT/examples/collatz.dfg" --feed n=300 --stats
+has err iterations
+
+# Integers that wrap, divisors by turns, floats of every kind in a branch.
+cat >mix.dfg <<'P'
+input n: i32[]
+input d: i32[]
+a, x, sum, _ = loop (a = 1, x = 0.5, sum = 0, by = d) for i in 0..n {
+    next a * 1103515245 + 12345,
+        if a % 7 == 0 { x * 1e30 } else if a % 8 == 3 { 1.0 / x } else { x - Cast(a // 9, DstT = f32) },
+        sum + a // by + Mod(a, by),
+        by - 1
+}
+output first = a
+output second = x
+output third = sum
+P
+both 0 mix.dfg --feed n=1000 --feed d=2000 --stats
+both 0 mix.dfg --feed n=1000 --feed d=-5 --stats
+
+# A divisor that becomes 0 is an error of its node in its iteration, and limits hold.
+both 65 mix.dfg --feed n=1000 --feed d=40
+has err 'integer division by zero'
+has err 'iteration 40'
+both 65 mix.dfg --feed n=1000 --feed d=2000 --max-iterations 500
+has err 'runs more than 500 iterations'
+both 0 mix.dfg --feed n=1000 --feed d=2000 --max-iterations 1000
+cat >forever.dfg <<'P'
+x = loop (x = 0) while x < 1 { next x * 3 }
+output y = x
+P
+cat >nested.dfg <<'P'
+x = loop (x = 0) while x < 1 { next loop (y = 0) for i in 0..5 { next y + x } }
+output y = x
+P
+status 124 "$DFG" run nested.dfg --timeout 0.1
+for how in --no-compiled-loops ''; do
+	# shellcheck disable=SC2086
+	status 124 "$DFG" run forever.dfg --timeout 0.1 $how
+	has err "of loop 'x': the step took longer than 0.1 s"
+done
+"$DFG" run forever.dfg >out 2>err &
+running=$!
+sleep 0.3
+kill -TERM $running
+got=0
+wait $running || got=$?
+[ $got = 143 ]

@@ -1,0 +1,182 @@
+#include "lib/exec/linear/region_private.h"
+
+#include "tests/unit/test.h"
+
+#include <stdlib.h>
+
+/* Every operation of register code has the bits of the row of its op, alone and fused with a branch. */
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t draw(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* Often a number at an edge: of zero, of the type, of denormals; NaNs of either sign with a payload. */
+static uint64_t draw_operand(enum dfg_dtype dtype)
+{
+	static const uint32_t floats[] = {0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x3f800000, 0xbf800000,
+		0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7fc12345, 0xffc54321};
+	static const uint64_t doubles[] = {0, UINT64_C(1) << 63, 1, 0x000fffffffffffff, 0x3ff0000000000000,
+		0xbff0000000000000, 0x7fefffffffffffff, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
+		0xfff8000000000000, 0x7ff8000000012345, 0xfff8000000054321};
+	static const int64_t ints[] = {0, 1, -1, 2, 3, 7, -7, 31, 32, 63, 64, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+	uint64_t bits = draw(), edge = draw();
+	if (dtype == DFG_BOOL)
+		return bits & 1;
+	if (edge & 1)
+		return edge & 2 && dtype != DFG_F32 && dtype != DFG_F64 ? bits >> 52 : bits;
+	edge >>= 8;
+	if (dtype == DFG_F32)
+		return floats[edge % (sizeof floats / sizeof *floats)];
+	if (dtype == DFG_F64)
+		return doubles[edge % (sizeof doubles / sizeof *doubles)];
+	return (uint64_t)ints[edge % (sizeof ints / sizeof *ints)];
+}
+
+enum { A, B, C, OUT, BLOCK = 4 };
+
+/* An activation of a program of one instruction, whose block holds the operands and the result. */
+struct machine {
+	struct activation activation;
+	struct program program;
+	struct instruction instruction;
+	struct dfg_session_options options;
+	struct region region;
+	struct register_op op[4];
+	uint64_t block[BLOCK];
+	int32_t chosen;
+	int64_t iteration;
+};
+
+static void machine_begin(struct machine *m, const struct register_op *op)
+{
+	*m = (struct machine){.chosen = -1};
+	m->program.code = &m->instruction;
+	m->activation.program = &m->program;
+	m->activation.block = m->block;
+	m->activation.chosen = &m->chosen;
+	m->activation.iteration = &m->iteration;
+	m->activation.watch.options = &m->options;
+	m->region.code = (struct register_code){.op = m->op, .count = 4};
+	m->op[0] = *op;
+	m->op[0].a = A * 8, m->op[0].b = B * 8, m->op[0].c = C * 8, m->op[0].out = OUT * 8;
+	m->op[0].to = 2, m->op[0].jump = 2 * (int32_t)sizeof *m->op, m->op[0].side = 1, m->op[0].dead = 5;
+	m->op[1] = (struct register_op){.code = REG_LEAVE, .to = 11};
+	m->op[2] = (struct register_op){.code = REG_LEAVE, .to = 12};
+}
+
+/* Runs the ops; returns the number of the instruction after them. */
+static int64_t machine_run(struct machine *m)
+{
+	const struct instruction *next;
+	succeeds(dfg_region_run(&m->activation, &m->region, &next));
+	return next - m->program.code;
+}
+
+static size_t out_bytes(const struct dfg_op *op, enum dfg_dtype dtype)
+{
+	bool compares = op->means >= DFG_MEANS_EQUAL && op->means <= DFG_MEANS_AT_LEAST;
+	return compares ? 1 : dfg_dtype_size(dtype);
+}
+
+static void expect_row(const struct dfg_op *op, enum dfg_dtype dtype, enum register_opcode code, int count)
+{
+	dfg_row_fn *row = op->row[dtype] ? op->row[dtype] : op->row[DFG_NO_DTYPE];
+	struct machine m, branch;
+	enum register_opcode fused = dfg_register_branch(code);
+	bool divides = op->guard && (dtype == DFG_I32 || dtype == DFG_I64);
+	machine_begin(&m, &(struct register_op){.code = (uint16_t)code});
+	machine_begin(&branch, &(struct register_op){.code = (uint16_t)fused});
+	for (int i = 0; i < count; i++) {
+		uint64_t want = 0;
+		for (int k = A; k <= C; k++)
+			m.block[k] = branch.block[k] = draw_operand(dtype);
+		m.block[OUT] = branch.block[OUT] = 0;
+		bool zero = divides && (dtype == DFG_I32 ? !(int32_t)m.block[B] : !m.block[B]);
+		const void *in[] = {&m.block[A], &m.block[B]};
+		row(1, &want, in, NULL);
+		int64_t next = machine_run(&m);
+		assert_int_equal(next, zero ? 0 : 11);
+		if (!zero && memcmp(&want, &m.block[OUT], out_bytes(op, dtype)))
+			fail_msg("%s of %s: %016llx, %016llx gives %016llx, not %016llx", op->name, dfg_dtype_name(dtype),
+				(unsigned long long)m.block[A], (unsigned long long)m.block[B], (unsigned long long)m.block[OUT],
+				(unsigned long long)want);
+		if (fused == REG_OPCODES)
+			continue;
+		uint64_t before = branch.activation.dead_tokens;
+		assert_int_equal(machine_run(&branch), want ? 11 : 12);
+		assert_int_equal(branch.activation.dead_tokens - before, want ? 0 : 5);
+		assert_int_equal(branch.chosen, want);
+		assert_memory_equal(&branch.block[OUT], &want, 1);
+	}
+}
+
+static void every_operation_has_the_bits_of_its_row(void **state)
+{
+	(void)state;
+	bool seen[REG_OPCODES] = {0};
+	for (size_t i = 0; i < dfg_ops_count; i++)
+		for (int dtype = 0; dtype < DFG_DTYPES; dtype++) {
+			const struct dfg_op *op = dfg_ops[i];
+			bool logical = dtype == DFG_BOOL && op->row[DFG_NO_DTYPE];
+			enum register_opcode code = dfg_register_opcode(op->means, (enum dfg_dtype)dtype);
+			if (code == REG_OPCODES || (!op->row[dtype] && !logical))
+				continue;
+			seen[code] = true;
+			expect_row(op, (enum dfg_dtype)dtype, code, 100000);
+		}
+	for (int code = 0; code < REG_SELECT_1; code++)
+		if (dfg_register_branch((enum register_opcode)code) != REG_OPCODES || code < REG_BRANCH_EQ_i32)
+			assert_true(seen[code]);
+}
+
+/* x - floor(x / d) * d by 64-bit division. */
+static void expect_division(int32_t x, int32_t d, struct machine *quotient, struct machine *remainder)
+{
+	int64_t q = x / d - (x % d < 0);
+	quotient->block[A] = remainder->block[A] = (uint32_t)x;
+	machine_run(quotient);
+	machine_run(remainder);
+	if ((int32_t)quotient->block[OUT] != q || (int32_t)remainder->block[OUT] != x - q * d)
+		fail_msg("%d by %d: %d and %d", x, d, (int32_t)quotient->block[OUT], (int32_t)remainder->block[OUT]);
+}
+
+static void expect_divisor(int32_t d, int64_t step)
+{
+	struct machine quotient, remainder;
+	struct register_divisor by = dfg_register_divisor(d);
+	machine_begin(&quotient, &(struct register_op){.code = REG_FLOOR_DIV_BY, .by = by});
+	machine_begin(&remainder, &(struct register_op){.code = REG_FLOOR_MOD_BY, .by = by});
+	for (int64_t x = INT32_MIN; x <= INT32_MAX; x += step)
+		expect_division((int32_t)x, d, &quotient, &remainder);
+	for (int64_t k = INT32_MIN / d - 1; k <= INT32_MAX / d + 1; k += 1 + step * step / d / 64)
+		for (int64_t x = k * d - 1; x <= k * d + 1; x++)
+			if (x >= INT32_MIN && x <= INT32_MAX)
+				expect_division((int32_t)x, d, &quotient, &remainder);
+	expect_division(INT32_MAX, d, &quotient, &remainder);
+}
+
+/* Every dividend of some divisors took minutes when these were written: step 1. Here every 65521st, and multiples. */
+static void a_constant_divisor_is_a_multiplication(void **state)
+{
+	(void)state;
+	static const int32_t divisors[] = {
+		2, 3, 5, 6, 7, 10, 15, 641, 1000, 65535, 65536, 65537, 1000000007, 0x40000000, 0x40000001, INT32_MAX};
+	int64_t step = getenv("EVERY_DIVIDEND") ? 1 : 65521;
+	for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++)
+		expect_divisor(divisors[i], step);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_operation_has_the_bits_of_its_row),
+		cmocka_unit_test(a_constant_divisor_is_a_multiplication),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
