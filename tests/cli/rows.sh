@@ -81,6 +81,23 @@ for optimizer in 'momentum(lr=0.1)' 'nesterov(lr=0.1)' 'rmsprop(lr=0.1)' 'adam(l
 	cmp rows.safetensors dense.safetensors
 done
 
+# So do these: the number of rows is not that of the gathered ones; a slot has the shape of the whole table; the program
+# decides by the number of rows while it is built.
+for body in 'p - lr * g / f32(shape(g)[0])' 'p - lr * g / f32(Shape(p)[0])' \
+	'state s: f32[50, 5] = 1.0; set s = s + g * g; p - lr * g / s' \
+	'state s: f32[50, 5] = 1.0; p - lr * g / s' \
+	'static if shape(p)[0] > 10 { p - lr * g } else { p - 2 * lr * g }' 'p - lr * g / shape(p)[0]'; do
+	echo "layer sized(lr: f32[] = 0.5)(p, g, step) { $body }" | tr ';' '\n' >sized.dfg
+	"$DFG" build - -o table.pb <<-'X'
+	param w: f32[50, 5] = uniform
+	output loss = mean(square(sum(Gather(w, i32([3, 7, 3, 9])), axis = 1) - 1))
+	X
+	both sized.dfg:sized
+	never grep -q 'stay rows' notes
+	cmp rows.safetensors dense.safetensors
+done
+"$DFG" build table.dfg -o table.pb
+
 # Shards reduce dense gradients, so there rows become all rows of the dense gradient.
 cat >batch.dfg <<'X'
 input ids: i32[batch]

@@ -14,8 +14,8 @@ struct known {
 struct proof {
 	const struct dfg_builder *builder;
 	struct known *known;
-	uint32_t *read_of;             /* by slot: 1 + the node that reads it */
-	const struct dfg_shape *shape; /* of the variable */
+	uint32_t *read_of; /* by slot: 1 + the node that reads its rows */
+	uint32_t indices;  /* the node that numbers the rows */
 };
 
 static bool is(const struct dfg_node *node, const char *op)
@@ -57,29 +57,37 @@ static const struct dfg_handle_type *held(const struct proof *proof, uint32_t va
 	return dfg_facts_of(&proof->builder->facts, (struct dfg_edge){variable, 0})->holds;
 }
 
-/* A slot is a scalar, or as large as the variable. */
-static bool prove_read(struct proof *proof, uint32_t n)
+static bool is_scalar_slot(const struct proof *proof, const struct dfg_node *node)
 {
-	uint32_t variable = proof->builder->graph->node[n].in[0].node;
-	const struct dfg_handle_type *holds = held(proof, variable);
-	if (!holds || (holds->shape.rank && !dfg_shape_equal(&holds->shape, proof->shape)))
+	const struct dfg_handle_type *holds = held(proof, node->in[0].node);
+	return holds && !holds->shape.rank;
+}
+
+/* The rows of a slot that is as large as the variable. */
+static bool prove_gather(struct proof *proof, uint32_t n)
+{
+	const struct dfg_node *node = &proof->builder->graph->node[n];
+	if (node->in[1].node != proof->indices)
 		return false;
-	if (holds->shape.rank)
-		proof->known[n] = (struct known){.of_rows = true, .equals = 1 + n};
-	proof->read_of[variable] = 1 + n;
+	proof->known[n] = (struct known){.of_rows = true, .equals = 1 + n};
+	proof->read_of[node->in[0].node] = 1 + n;
 	return true;
 }
 
-/* A slot keeps its value; a scalar takes none that rows decide. */
+/* The rows of a slot keep their values. */
+static bool prove_scatter(const struct proof *proof, const struct dfg_node *node)
+{
+	const struct known *value = &proof->known[node->in[2].node];
+	return node->in[1].node == proof->indices && !node->in[2].port && value->equals &&
+		   value->equals == proof->read_of[node->in[0].node];
+}
+
+/* A scalar slot takes no value that rows decide. */
 static bool prove_assign(const struct proof *proof, const struct dfg_node *node)
 {
 	if (dfg_node_mark(node, "_dfg_init", NULL))
 		return true;
-	const struct dfg_handle_type *holds = held(proof, node->in[0].node);
-	const struct known *value = &proof->known[node->in[1].node];
-	if (!holds || node->in[1].port)
-		return false;
-	return holds->shape.rank ? value->equals && value->equals == proof->read_of[node->in[0].node] : !value->of_rows;
+	return is_scalar_slot(proof, node) && !node->in[1].port && !proof->known[node->in[1].node].of_rows;
 }
 
 static bool prove_node(struct proof *proof, uint32_t n)
@@ -93,9 +101,13 @@ static bool prove_node(struct proof *proof, uint32_t n)
 		of_rows |= proof->known[node->in[i].node].of_rows;
 	}
 	if (is(node, "ReadVariableOp"))
-		return prove_read(proof, n);
+		return is_scalar_slot(proof, node);
 	if (is(node, "AssignVariableOp"))
 		return prove_assign(proof, node);
+	if (is(node, "ResourceGather"))
+		return prove_gather(proof, n);
+	if (is(node, "ResourceScatterUpdate"))
+		return prove_scatter(proof, node);
 	if (!of_rows)
 		return node->op && !(node->op->flags & (DFG_READS | DFG_WRITES | DFG_PUTS | DFG_TAKES));
 	if (!is_by_rows(proof, node, dfg_facts_of(&proof->builder->facts, (struct dfg_edge){n, 0})))
@@ -107,21 +119,22 @@ static bool prove_node(struct proof *proof, uint32_t n)
 }
 
 static struct dfg_err *prove(const struct dfg_builder *builder, struct dfg_edge p, struct dfg_edge g,
-	struct dfg_edge next, const struct dfg_shape *shape, bool *out_proven)
+	struct dfg_edge next, struct dfg_edge indices, bool *out_proven)
 {
 	size_t count = builder->graph->count;
 	struct proof proof = {.builder = builder,
 		.known = dfg_zeros(count + 1, sizeof *proof.known),
 		.read_of = dfg_zeros(count + 1, sizeof *proof.read_of),
-		.shape = shape};
+		.indices = indices.node};
 	bool proven = proof.known && proof.read_of;
 	struct dfg_err *err = proven ? NULL : DFG_ERR(DFG_MEMORY, "no memory to look at %zu nodes", count);
 	if (proven) {
 		proof.known[p.node] = (struct known){.of_rows = true, .equals = 1 + p.node};
 		proof.known[g.node] = (struct known){.of_rows = true, .zero = true};
+		proof.known[indices.node].of_rows = true;
 	}
 	for (uint32_t n = 0; n < count && proven; n++)
-		proven = n == p.node || n == g.node || prove_node(&proof, n);
+		proven = n == p.node || n == g.node || n == indices.node || prove_node(&proof, n);
 	*out_proven = proven && !next.port && proof.known[next.node].equals == 1 + p.node;
 	dfg_free(proof.known);
 	dfg_free(proof.read_of);
@@ -140,14 +153,18 @@ static struct dfg_err *placeholder(struct dfg_builder *builder, const char *name
 static struct dfg_err *try(struct dfg_optimizer *optimizer, struct dfg_builder *builder, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, bool *out_suffice)
 {
+	struct dfg_optimizer_rows rows = {.whole = *shape};
+	struct dfg_shape part = *shape;
 	struct dfg_edge in[3], next;
 	const uint32_t *effects;
 	uint32_t n_effects;
-	DFG_TRY(placeholder(builder, "p", dtype, shape, &in[0]));
-	DFG_TRY(placeholder(builder, "g", dtype, shape, &in[1]));
+	part.dim[0] = DFG_UNKNOWN;
+	DFG_TRY(placeholder(builder, "p", dtype, &part, &in[0]));
+	DFG_TRY(placeholder(builder, "g", dtype, &part, &in[1]));
 	DFG_TRY(placeholder(builder, "step", DFG_I64, &DFG_SHAPE_SCALAR, &in[2]));
-	DFG_TRY(dfg_optimizer_apply(optimizer, builder, "w", in, NULL, &next, &effects, &n_effects));
-	return prove(builder, in[0], in[1], next, shape, out_suffice);
+	DFG_TRY(placeholder(builder, "indices", DFG_I32, &DFG_SHAPE_VECTOR(DFG_UNKNOWN), &rows.indices));
+	DFG_TRY(dfg_optimizer_apply(optimizer, builder, "w", in, &rows, &next, &effects, &n_effects));
+	return prove(builder, in[0], in[1], next, rows.indices, out_suffice);
 }
 
 struct dfg_err *dfg_rows_suffice(const char *optimizer, const struct dfg_lang_options *lang, enum dfg_dtype dtype,
