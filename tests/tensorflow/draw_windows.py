@@ -101,6 +101,8 @@ def dilation(op):
         filters = [*map(int, r.integers(1, 4, 2)), shape[3]]
         attrs = {"strides": [1, *map(int, r.integers(1, 4, 2)), 1], "rates": [1, *map(int, r.integers(1, 3, 2)), 1],
                  "padding": str(r.choice(["SAME", "VALID"]))}
+        if attrs["padding"] == "SAME":  # with rates, a window may be beside the image, where TensorFlow's gradient is any pixel's
+            attrs["rates"] = [1, 1, 1, 1]
         inputs = [array(r, shape, dtype, -5, 5), array(r, filters, dtype, -5, 5)]
         if op:
             size = [1, *((filters[i] - 1) * attrs["rates"][i + 1] + 1 for i in range(2)), 1]
