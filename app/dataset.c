@@ -43,23 +43,42 @@ static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_
 	return NULL;
 }
 
+static struct dfg_err *open_spread(
+	const struct dfg_distributed *distributed, const struct dfg_array_input *wanted, struct dfg_dataset_input *input)
+{
+	if (!distributed)
+		return DFG_ERR(DFG_USAGE, "'%s': this run is local and has no other hosts", input->file);
+	const char *words = input->file - (input->file[-1] == '@');
+	DFG_TRY(dfg_spread_open(distributed, words, input->edge.node, wanted, &input->spread, &input->all, &input->source));
+	input->elsewhere = !input->spread.parts;
+	return NULL;
+}
+
 static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_distributed *distributed, const char *word,
 	struct dfg_dataset_input *input)
 {
 	const char *equals = strchr(word, '=');
-	const char *host = dfg_data_host(word);
-	bool here = equals && equals[1] == '@' && equals[2];
-	if (!here && !host)
+	const char *host = dfg_data_host(word), *copied = equals ? dfg_spread_copied(equals + 1) : NULL;
+	bool here = equals && equals[1] == '@' && equals[2], spread = equals && dfg_spread_is(equals + 1);
+	if (!here && !host && !spread)
 		return DFG_ERR(DFG_USAGE, "'%s' is not NAME=@FILE or NAME=HOST:@FILE", word);
 	input->name = dfg_arena_copy(&model->arena, word, (size_t)(equals - word));
 	input->file = equals + 1 + here;
+	if (copied && !distributed) { /* this machine is the only host */
+		here = true;
+		spread = false;
+		input->file = copied;
+	}
 	if (!input->name)
 		return dfg_no_memory("the inputs of the data set");
 	DFG_TRY(dfg_model_tensor(model, input->name, &input->edge));
 	const struct dfg_inferred *fact = dfg_model_fact(model, input->edge);
 	const struct dfg_array_input wanted = {fact->dtype, fact->shape};
-	DFG_TRY(here ? dfg_samples_open(input->file, &wanted, false, &input->all, &input->unfit)
-				 : open_elsewhere(model, distributed, &wanted, input));
+	if (spread)
+		DFG_TRY(open_spread(distributed, &wanted, input));
+	else
+		DFG_TRY(here ? dfg_samples_open(input->file, &wanted, false, &input->all, &input->unfit)
+					 : open_elsewhere(model, distributed, &wanted, input));
 	return check_type(model, input);
 }
 
@@ -109,6 +128,7 @@ struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distr
 static void release_input(struct dfg_dataset_input *input)
 {
 	dfg_samples_release(&input->all);
+	dfg_spread_release(&input->spread);
 	dfg_err_free(input->unfit);
 }
 
@@ -179,8 +199,12 @@ struct dfg_err *dfg_dataset_batch(const struct dfg_dataset *dataset, int64_t fir
 	const int64_t *order = dataset->order ? dataset->order + first : NULL;
 	for (uint32_t i = 0; i < dataset->count; i++) {
 		const struct dfg_dataset_input *input = &dataset->input[i];
-		DFG_TRY(input->elsewhere ? dfg_rows_new(&input->all, input->source, first, order, n, &batch[i])
-								 : dfg_samples_take(&input->all, first, order, n, &batch[i]));
+		if (input->spread.parts)
+			DFG_TRY(dfg_spread_take(&input->spread, &input->all, first, order, n, &batch[i]));
+		else if (input->elsewhere)
+			DFG_TRY(dfg_rows_new(&input->all, input->source, first, order, n, &batch[i]));
+		else
+			DFG_TRY(dfg_samples_take(&input->all, first, order, n, &batch[i]));
 	}
 	return NULL;
 }

@@ -2,6 +2,7 @@
 
 #include "app/distributed.h"
 #include "app/model.h"
+#include "app/spread_samples.h"
 #include "formats/samples.h"
 
 /* Files of samples, one sample per leading index, fed to tensors of a graph in batches. */
@@ -12,7 +13,8 @@ struct dfg_dataset {
 		struct dfg_samples all; /* all samples; only the type if the file is remote */
 		struct dfg_err *unfit;  /* error for csv values that do not fit the input's dtype; NULL: none */
 		bool elsewhere;
-		uint32_t source; /* number of the source on that worker */
+		uint32_t source;                  /* number of the source on that worker */
+		struct dfg_spread_samples spread; /* the files, if they are on several hosts; no parts: they are not */
 	} * input;
 	uint32_t count;
 	int64_t samples; /* number of samples; 0 without inputs */
@@ -21,7 +23,7 @@ struct dfg_dataset {
 
 /*
  * Each word is NAME=@FILE, or NAME=@F1,@F2 for files whose samples follow each other, or, if the model is distributed (distributed is not NULL), NAME=HOST:@FILE, a file that is
- * read by the worker that runs NAME. DFG_DATA if the files have different numbers of samples or not the type that the
+ * read by the worker that runs NAME, or files of several hosts (app/spread_samples.h). DFG_DATA if the files have different numbers of samples or not the type that the
  * graph declares, DFG_USAGE if two files are for one tensor.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distributed *distributed,

@@ -47,11 +47,11 @@ struct dfg_err *dfg_files_add_words(struct dfg_files *files, const char *what, c
 		const char *equals = strchr(words->word[i], '=');
 		if (!equals)
 			DFG_TRY(add_word(files, what, words->word[i], strlen(words->word[i])));
-		for (const char *s = equals ? equals + 1 : "", *next; *s; s = next) {
+		/* A value, or the files of other hosts, from the first that names one, are none of these. */
+		for (const char *s = equals ? equals + 1 : "", *next; *s == '@'; s = next) {
 			size_t length = dfg_array_spec_length(s);
 			next = s + length + (s[length] == ',');
-			if (*s == '@') /* else the file of another host, or a value */
-				DFG_TRY(add_word(files, what, s + 1, length - 1));
+			DFG_TRY(add_word(files, what, s + 1, length - 1));
 		}
 	}
 	return NULL;

@@ -1,5 +1,7 @@
 #include "app/placement.h"
 
+#include "app/spread_samples.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -48,6 +50,8 @@ static struct dfg_err *read_request(
 const char *dfg_data_host(const char *word)
 {
 	const char *equals = strchr(word, '='), *at = equals ? strstr(equals, ":@") : NULL;
+	if (equals && dfg_spread_is(equals + 1))
+		return NULL;
 	return at && dfg_host_name_valid(equals + 1, (size_t)(at - equals - 1)) && at[2] ? equals + 1 : NULL;
 }
 

@@ -17,7 +17,7 @@ struct dfg_placement {
 DFG_MUST_CHECK struct dfg_err *dfg_placement_hosts(
 	const struct dfg_placement *placement, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
 
-/* The start of HOST in NAME=HOST:@FILE, strcspn(host, ":") bytes long; NULL if the word has another form. */
+/* The start of HOST in NAME=HOST:@FILE, strcspn(host, ":") bytes long; NULL if the word has another form or several hosts. */
 const char *dfg_data_host(const char *word);
 
 /* DFG_USAGE if a --place is malformed or names an unknown device. Called before a graph is read. */

@@ -29,7 +29,8 @@ enum dfg_packet_kind {
 	DFG_PACKET_READ,      /* name -> value */
 	DFG_PACKET_ASSIGN,    /* name and value */
 	DFG_PACKET_CAUSE,     /* plan, transfer, iteration -> the text of dfg_plan_cause */
-	DFG_PACKET_SOURCE,    /* a file of samples that the worker reads -> its number, dtype and shape */
+	DFG_PACKET_SOURCE,    /* a file of samples that the worker reads -> its number, dtype, shape, digest of rows */
+	DFG_PACKET_ROWS,      /* rows of such a file -> their elements */
 	DFG_PACKET_STATE,     /* -> names and values of all variables */
 	DFG_PACKET_ADOPT,     /* names and values: variables to set */
 	DFG_PACKET_END,       /* the last request */

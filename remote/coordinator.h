@@ -76,6 +76,7 @@ uint32_t dfg_coordinator_home(const struct dfg_coordinator *coordinator, uint32_
 struct dfg_coordinator_source {
 	uint32_t number;
 	struct dfg_samples all; /* dtype and shape; the parts stay on the worker */
+	uint32_t digest;        /* of the first rows: copies of a file have the same */
 };
 
 /*
@@ -85,6 +86,24 @@ struct dfg_coordinator_source {
 struct dfg_array_input;
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_open(struct dfg_coordinator *coordinator, uint32_t node,
 	const char *spec, const struct dfg_array_input *input, struct dfg_coordinator_source *out_source);
+
+/* The same on any worker. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_open_on(struct dfg_coordinator *coordinator, uint32_t worker,
+	const char *spec, const struct dfg_array_input *input, struct dfg_coordinator_source *out_source);
+
+/* Whether the node is fed on one worker only; a constant may have clones on others. */
+bool dfg_coordinator_feeds_one(struct dfg_coordinator *coordinator, uint32_t node);
+
+/* Rows of a source, which its worker reads and sends. */
+struct dfg_coordinator_rows {
+	uint32_t worker, source;
+	const struct dfg_samples *like; /* dtype and shape of the source's rows; borrowed */
+	int64_t *order;                 /* the numbers of n rows, in the source; borrowed */
+	int64_t n;
+	struct dfg_tensor batch; /* receives the rows */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_request_rows(
+	struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows);
 
 /*
  * Reports that a worker's process ended. Takes err, which says how; the worker's name is put in front. Any thread. With

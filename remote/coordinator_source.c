@@ -1,6 +1,6 @@
 #include "remote/coordinator_private.h"
 
-#include "formats/array.h"
+#include "remote/batch_rows.h"
 
 uint32_t dfg_coordinator_home(const struct dfg_coordinator *coordinator, uint32_t node)
 {
@@ -32,6 +32,7 @@ static struct dfg_err *get_source(
 	out_source->number = dfg_packet_get_u32(answer);
 	uint64_t dtype = dfg_packet_get(answer);
 	dfg_packet_get_shape(answer, &out_source->all.shape);
+	out_source->digest = dfg_packet_get_u32(answer);
 	DFG_TRY(dfg_packet_check(answer));
 	if (!dtype || dtype >= DFG_DTYPES || !dfg_shape_known(&out_source->all.shape))
 		return DFG_ERR(DFG_PROTOCOL, "%s gave no valid dtype for a file", coordinator->options.peer[worker].name);
@@ -65,6 +66,61 @@ struct dfg_err *dfg_coordinator_open(struct dfg_coordinator *coordinator, uint32
 	struct dfg_err *err = check_alone(coordinator, node);
 	if (!err)
 		err = open_source(coordinator, coordinator->home[node].worker, spec, input, out_source);
+	pthread_mutex_unlock(&coordinator->request_lock);
+	return err;
+}
+
+struct dfg_err *dfg_coordinator_open_on(struct dfg_coordinator *coordinator, uint32_t worker, const char *spec,
+	const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
+{
+	*out_source = (struct dfg_coordinator_source){0};
+	pthread_mutex_lock(&coordinator->request_lock);
+	struct dfg_err *err = open_source(coordinator, worker, spec, input, out_source);
+	pthread_mutex_unlock(&coordinator->request_lock);
+	return err;
+}
+
+bool dfg_coordinator_feeds_one(struct dfg_coordinator *coordinator, uint32_t node)
+{
+	struct dfg_err *err = check_alone(coordinator, node);
+	bool alone = !err;
+	dfg_err_free(err);
+	return alone;
+}
+
+static struct dfg_err *get_rows(struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows)
+{
+	struct dfg_packet *answer = &coordinator->state[rows->worker].answer;
+	struct dfg_shape shape = rows->like->shape;
+	shape.dim[0] = rows->n;
+	dfg_packet_get_tensor(answer, &rows->batch);
+	DFG_TRY(dfg_packet_check(answer));
+	if (rows->batch.dtype != rows->like->dtype || !dfg_shape_equal(&rows->batch.shape, &shape))
+		return DFG_ERR(DFG_PROTOCOL, "%s sent rows of %s, expected %s", coordinator->options.peer[rows->worker].name,
+			dfg_type_words(rows->batch.dtype, &rows->batch.shape).s, dfg_type_words(rows->like->dtype, &shape).s);
+	return NULL;
+}
+
+static struct dfg_err *request_rows(struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_ROWS};
+	struct dfg_tensor numbers = {0};
+	DFG_TRY(dfg_rows_new(rows->like, rows->source, 0, rows->order, rows->n, &numbers));
+	dfg_rows_put(&packet, &numbers);
+	dfg_tensor_release(&numbers);
+	dfg_coordinator_ask(coordinator, rows->worker, &packet);
+	struct dfg_err *err = dfg_coordinator_answers_in(coordinator, "samples");
+	if (err)
+		return err->code == DFG_DATA ? dfg_err_note(err, "%s", coordinator->options.peer[rows->worker].name) : err;
+	err = get_rows(coordinator, rows);
+	dfg_coordinator_drop_answers(coordinator);
+	return err;
+}
+
+struct dfg_err *dfg_coordinator_request_rows(struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows)
+{
+	pthread_mutex_lock(&coordinator->request_lock);
+	struct dfg_err *err = request_rows(coordinator, rows);
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }

@@ -152,6 +152,7 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_READ, dfg_worker_read},
 		{DFG_PACKET_ASSIGN, dfg_worker_assign},
 		{DFG_PACKET_SOURCE, dfg_worker_source},
+		{DFG_PACKET_ROWS, dfg_worker_rows},
 		{DFG_PACKET_CAUSE, dfg_worker_cause},
 		{DFG_PACKET_STATE, dfg_worker_state},
 		{DFG_PACKET_ADOPT, dfg_worker_adopt},

@@ -1,0 +1,269 @@
+#include "app/spread_samples.h"
+
+#include "formats/array_spec.h"
+
+#include <string.h>
+
+const char *dfg_spread_copied(const char *words)
+{
+	return !strncmp(words, "*:@", 3) && words[3] ? words + 3 : NULL;
+}
+
+/* The length of one part: "HOST:@F1,@F2" or "@F1,@F2", before the next HOST. */
+static size_t part_length(const char *words)
+{
+	size_t length = dfg_array_spec_length(words);
+	while (words[length] && words[length + 1] == '@')
+		length += 1 + dfg_array_spec_length(words + length + 1);
+	return length;
+}
+
+bool dfg_spread_is(const char *words)
+{
+	bool valid = words[0] == '@' || words[strcspn(words, ":@,")] == ':';
+	return dfg_spread_copied(words) || (valid && words[part_length(words)]);
+}
+
+/* Adds samples to those of the parts before them. */
+static struct dfg_err *append(struct dfg_samples *all, const struct dfg_samples *more, const char *file)
+{
+	struct dfg_shape one = all->shape, other = more->shape;
+	int64_t n = other.dim[0];
+	one.dim[0] = other.dim[0] = DFG_UNKNOWN;
+	if (!other.rank)
+		return DFG_ERR(DFG_DATA, "%s is one value, not a list of samples", file);
+	if (!all->dtype) {
+		*all = (struct dfg_samples){.dtype = more->dtype, .shape = more->shape};
+		return NULL;
+	}
+	if (more->dtype != all->dtype || !dfg_shape_equal(&one, &other))
+		return DFG_ERR(DFG_DATA, "%s holds samples of %s, but the files before it of %s", file,
+			dfg_type_words(more->dtype, &other).s, dfg_type_words(all->dtype, &one).s);
+	if (__builtin_add_overflow(all->shape.dim[0], n, &all->shape.dim[0]))
+		return DFG_ERR(DFG_DATA, "%s: the files have too many samples", file);
+	return NULL;
+}
+
+/* Opens "HOST:@F1,@F2", whose colon is replaced by a zero, or "@F1,@F2". */
+static struct dfg_err *open_part(const struct dfg_distributed *distributed, char *words,
+	const struct dfg_array_input *input, struct dfg_spread_part *part)
+{
+	part->worker = DFG_NONE;
+	if (words[0] == '@')
+		return dfg_samples_open(words + 1, input, false, &part->all, NULL);
+	struct dfg_coordinator_source source;
+	char *file = strstr(words, ":@");
+	*file = '\0';
+	DFG_TRY(dfg_hosts_find(&distributed->hosts, words, &part->worker));
+	*file = ':';
+	DFG_TRY(
+		dfg_coordinator_open_on(dfg_launch_coordinator(distributed->launch), part->worker, file + 2, input, &source));
+	part->all = source.all;
+	part->source = source.number;
+	return NULL;
+}
+
+static struct dfg_err *open_parts(const struct dfg_distributed *distributed, char *words,
+	const struct dfg_array_input *input, struct dfg_spread_samples *spread, struct dfg_samples *all)
+{
+	for (char *next; words; words = next) {
+		size_t length = part_length(words);
+		struct dfg_spread_part *part = &spread->part[spread->parts];
+		next = words[length] ? words + length + 1 : NULL;
+		words[length] = '\0';
+		DFG_TRY(open_part(distributed, words, input, part));
+		spread->parts++;
+		DFG_TRY(append(all, &part->all, words));
+		part->end = all->shape.dim[0];
+	}
+	return NULL;
+}
+
+static struct dfg_err *compare_copies(const char *file, const char *one_host, const struct dfg_coordinator_source *one,
+	const char *other_host, const struct dfg_coordinator_source *other)
+{
+	if (one->all.dtype != other->all.dtype || !dfg_shape_equal(&one->all.shape, &other->all.shape))
+		return DFG_ERR(DFG_DATA, "%s: %s is %s, but on %s it is %s", other_host, file,
+			dfg_type_words(other->all.dtype, &other->all.shape).s, one_host,
+			dfg_type_words(one->all.dtype, &one->all.shape).s);
+	if (one->digest != other->digest)
+		return DFG_ERR(DFG_DATA, "%s: the first rows of %s differ from those on %s", other_host, file, one_host);
+	return NULL;
+}
+
+/* Opens the file on every worker that has it. The part is that of the worker of the node, or else of the first one. */
+static struct dfg_err *open_copies(const struct dfg_distributed *distributed, const char *file, uint32_t home,
+	const struct dfg_array_input *input, struct dfg_spread_part *out_part)
+{
+	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	struct dfg_coordinator_source first = {0}, source;
+	struct dfg_err *missing = NULL;
+	out_part->worker = DFG_NONE;
+	for (uint32_t i = 0; i < distributed->hosts.count; i++) {
+		struct dfg_err *err = dfg_coordinator_open_on(coordinator, i, file, input, &source);
+		bool absent = err && err->code == DFG_NO_INPUT;
+		if (absent && !missing) {
+			missing = err;
+			continue;
+		}
+		if (!err && out_part->worker != DFG_NONE)
+			err = compare_copies(file, distributed->hosts.worker[out_part->worker].name, &first,
+				distributed->hosts.worker[i].name, &source);
+		if (err && !absent) {
+			dfg_err_free(missing);
+			return err;
+		}
+		dfg_err_free(err);
+		if (absent || (out_part->worker != DFG_NONE && i != home))
+			continue;
+		first = source;
+		*out_part = (struct dfg_spread_part){.worker = i, .source = source.number, .all = source.all};
+	}
+	if (out_part->worker == DFG_NONE)
+		return missing;
+	dfg_err_free(missing);
+	return NULL;
+}
+
+static struct dfg_err *open_all(const struct dfg_distributed *distributed, char *words, uint32_t node,
+	const struct dfg_array_input *input, struct dfg_spread_samples *spread, struct dfg_samples *all,
+	uint32_t *out_source)
+{
+	const char *file = dfg_spread_copied(words);
+	if (!file)
+		return open_parts(distributed, words, input, spread, all);
+	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	uint32_t home = dfg_coordinator_home(coordinator, node);
+	DFG_TRY(open_copies(distributed, file, home, input, spread->part));
+	DFG_TRY(append(all, &spread->part->all, words));
+	spread->part->end = all->shape.dim[0];
+	if (spread->part->worker == home && dfg_coordinator_feeds_one(coordinator, node))
+		*out_source = spread->part->source;
+	else
+		spread->parts = 1;
+	return NULL;
+}
+
+struct dfg_err *dfg_spread_open(const struct dfg_distributed *distributed, const char *words, uint32_t node,
+	const struct dfg_array_input *input, struct dfg_spread_samples *out_spread, struct dfg_samples *out_all,
+	uint32_t *out_source)
+{
+	size_t length = strlen(words), count = 1;
+	for (size_t at = part_length(words); words[at]; at += 1 + part_length(words + at + 1))
+		count++;
+	char *copy = dfg_zeros(length + 1, 1);
+	*out_all = (struct dfg_samples){0};
+	*out_source = DFG_NONE;
+	*out_spread =
+		(struct dfg_spread_samples){.distributed = distributed, .part = dfg_zeros(count, sizeof *out_spread->part)};
+	struct dfg_err *err = copy && out_spread->part ? NULL : dfg_no_memory("the files of an input");
+	if (!err) {
+		memcpy(copy, words, length);
+		err = open_all(distributed, copy, node, input, out_spread, out_all, out_source);
+	}
+	dfg_free(copy);
+	if (err)
+		dfg_spread_release(out_spread);
+	return err;
+}
+
+void dfg_spread_release(struct dfg_spread_samples *spread)
+{
+	for (uint32_t i = 0; i < spread->parts; i++)
+		dfg_samples_release(&spread->part[i].all);
+	dfg_free(spread->part);
+	*spread = (struct dfg_spread_samples){0};
+}
+
+/* The rows of a batch that one part has. */
+struct share {
+	struct dfg_coordinator_rows rows; /* order: numbers within the part; owned */
+	int64_t *to;                      /* by row: its number in the batch */
+};
+
+static void release_shares(struct share *share, uint32_t parts)
+{
+	for (uint32_t i = 0; share && i < parts; i++) {
+		dfg_free(share[i].rows.order);
+		dfg_free(share[i].to);
+		dfg_tensor_release(&share[i].rows.batch);
+	}
+	dfg_free(share);
+}
+
+/* Divides the numbers of a batch among the parts. */
+static struct dfg_err *divide(const struct dfg_spread_samples *spread, const struct dfg_samples *all, int64_t first,
+	const int64_t *order, int64_t n, struct share *share)
+{
+	int64_t begin = 0;
+	for (uint32_t p = 0; p < spread->parts; p++) {
+		const struct dfg_spread_part *part = &spread->part[p];
+		share[p].rows = (struct dfg_coordinator_rows){.worker = part->worker, .source = part->source, .like = all};
+		share[p].rows.order = dfg_zeros((size_t)n, sizeof *order);
+		share[p].to = dfg_zeros((size_t)n, sizeof *order);
+		if (!share[p].rows.order || !share[p].to)
+			return dfg_no_memory("the rows of a batch");
+		for (int64_t i = 0; i < n; i++) {
+			int64_t number = order ? order[i] : first + i;
+			if (number < begin || number >= part->end)
+				continue;
+			share[p].to[share[p].rows.n] = i;
+			share[p].rows.order[share[p].rows.n++] = number - begin;
+		}
+		begin = part->end;
+	}
+	return NULL;
+}
+
+/* Copies the rows to their places in the batch; the batch has the bytes of its own strings. */
+static struct dfg_err *put_rows(const struct share *share, struct dfg_tensor *batch)
+{
+	struct dfg_shape row = batch->shape;
+	row.dim[0] = 1;
+	int64_t elements = dfg_shape_count(&row);
+	const struct dfg_string *text = share->rows.batch.data;
+	for (int64_t i = 0; i < share->rows.n; i++) {
+		int64_t from = i * elements, to = share->to[i] * elements;
+		if (batch->dtype != DFG_STRING)
+			memcpy(dfg_tensor_at(batch, to), dfg_tensor_at(&share->rows.batch, from),
+				(size_t)elements * dfg_dtype_size(batch->dtype));
+		for (int64_t k = 0; k < elements && batch->dtype == DFG_STRING; k++)
+			DFG_TRY(dfg_buffer_string(
+				batch->buffer, text[from + k].s, text[from + k].length, dfg_tensor_at(batch, to + k)));
+	}
+	return NULL;
+}
+
+static struct dfg_err *gather(const struct dfg_spread_samples *spread, const struct dfg_samples *all, int64_t first,
+	const int64_t *order, int64_t n, struct share *share, struct dfg_tensor *batch)
+{
+	struct dfg_shape shape = all->shape;
+	shape.dim[0] = n;
+	DFG_TRY(divide(spread, all, first, order, n, share));
+	for (uint32_t p = 0; p < spread->parts; p++) {
+		struct dfg_coordinator_rows *rows = &share[p].rows;
+		if (rows->worker == DFG_NONE && rows->n)
+			DFG_TRY(dfg_samples_take(&spread->part[p].all, 0, rows->order, rows->n, &rows->batch));
+	}
+	for (uint32_t p = 0; p < spread->parts; p++) {
+		struct dfg_coordinator_rows *rows = &share[p].rows;
+		if (rows->worker != DFG_NONE && rows->n)
+			DFG_TRY(dfg_coordinator_request_rows(dfg_launch_coordinator(spread->distributed->launch), rows));
+	}
+	dfg_tensor_release(batch);
+	DFG_TRY(dfg_tensor_new(all->dtype, &shape, batch));
+	for (uint32_t p = 0; p < spread->parts; p++)
+		DFG_TRY(put_rows(&share[p], batch));
+	return NULL;
+}
+
+struct dfg_err *dfg_spread_take(const struct dfg_spread_samples *spread, const struct dfg_samples *all, int64_t first,
+	const int64_t *order, int64_t n, struct dfg_tensor *batch)
+{
+	struct share *share = dfg_zeros(spread->parts, sizeof *share);
+	if (!share)
+		return dfg_no_memory("the rows of a batch");
+	struct dfg_err *err = gather(spread, all, first, order, n, share, batch);
+	release_shares(share, spread->parts);
+	return err;
+}
