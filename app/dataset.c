@@ -33,9 +33,6 @@ static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_
 		return dfg_no_memory("the inputs of the data set");
 	if (!distributed)
 		return DFG_ERR(DFG_USAGE, "'%s': '%s' is not a host of this run, which is local", input->file, host);
-	if (model->shards > 1)
-		return DFG_ERR(DFG_USAGE, "'%s': a batch that is cut into %u shards is read here, not by '%s': give NAME=@FILE",
-			input->file, model->shards, host);
 	DFG_TRY(dfg_distributed_source(distributed, input->name, input->edge.node, host, at + 2, wanted, &source));
 	input->all = source.all;
 	input->elsewhere = true;
@@ -49,8 +46,7 @@ static struct dfg_err *open_spread(
 	if (!distributed)
 		return DFG_ERR(DFG_USAGE, "'%s': this run is local and has no other hosts", input->file);
 	const char *words = input->file - (input->file[-1] == '@');
-	DFG_TRY(dfg_spread_open(distributed, words, input->edge.node, wanted, &input->spread, &input->all, &input->source));
-	input->elsewhere = !input->spread.parts;
+	DFG_TRY(dfg_spread_open(distributed, words, input->edge.node, wanted, &input->spread, &input->all));
 	return NULL;
 }
 
@@ -69,6 +65,8 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 		spread = false;
 		input->file = copied;
 	}
+	if (host && distributed && model->shards > 1) /* a shard may be computed on another host */
+		spread = true;
 	if (!input->name)
 		return dfg_no_memory("the inputs of the data set");
 	DFG_TRY(dfg_model_tensor(model, input->name, &input->edge));
@@ -199,7 +197,7 @@ struct dfg_err *dfg_dataset_batch(const struct dfg_dataset *dataset, int64_t fir
 	const int64_t *order = dataset->order ? dataset->order + first : NULL;
 	for (uint32_t i = 0; i < dataset->count; i++) {
 		const struct dfg_dataset_input *input = &dataset->input[i];
-		if (input->spread.parts)
+		if (input->spread.part)
 			DFG_TRY(dfg_spread_take(&input->spread, &input->all, first, order, n, &batch[i]));
 		else if (input->elsewhere)
 			DFG_TRY(dfg_rows_new(&input->all, input->source, first, order, n, &batch[i]));

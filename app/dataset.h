@@ -14,7 +14,7 @@ struct dfg_dataset {
 		struct dfg_err *unfit;  /* error for csv values that do not fit the input's dtype; NULL: none */
 		bool elsewhere;
 		uint32_t source;                  /* number of the source on that worker */
-		struct dfg_spread_samples spread; /* the files, if they are on several hosts; no parts: they are not */
+		struct dfg_spread_samples spread; /* the files, if they are on several hosts; else zeroed */
 	} * input;
 	uint32_t count;
 	int64_t samples; /* number of samples; 0 without inputs */

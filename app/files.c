@@ -47,7 +47,7 @@ struct dfg_err *dfg_files_add_words(struct dfg_files *files, const char *what, c
 		const char *equals = strchr(words->word[i], '=');
 		if (!equals)
 			DFG_TRY(add_word(files, what, words->word[i], strlen(words->word[i])));
-		/* A value, or the files of other hosts, from the first that names one, are none of these. */
+		/* Files of other hosts, and words that are values, do not begin with @. */
 		for (const char *s = equals ? equals + 1 : "", *next; *s == '@'; s = next) {
 			size_t length = dfg_array_spec_length(s);
 			next = s + length + (s[length] == ',');

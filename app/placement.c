@@ -55,17 +55,23 @@ const char *dfg_data_host(const char *word)
 	return at && dfg_host_name_valid(equals + 1, (size_t)(at - equals - 1)) && at[2] ? equals + 1 : NULL;
 }
 
-/* A tensor fed from a remote file is placed where the file is, unless the user places it; "x:0" is a tensor of 'x'. */
-static struct dfg_err *follow_data(
-	const char *word, const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_request *out_request)
+/*
+ * A tensor fed from a remote file is placed where the file is, unless the user places it; "x:0" is a tensor of 'x'. A host
+ * that is not one of these belongs to another replica, or does not exist, which opening the file reports.
+ */
+static struct dfg_err *follow_data(const char *word, const struct dfg_hosts *hosts, struct dfg_arena *arena,
+	struct dfg_place_request *request, size_t *count)
 {
 	const char *host = dfg_data_host(word);
 	const char *name = dfg_arena_copy(arena, host, strcspn(host, ":"));
 	const char *node = dfg_arena_copy(arena, word, strcspn(word, ":="));
-	*out_request = (struct dfg_place_request){.pattern = node, .text = word};
 	if (!name || !node)
 		return dfg_no_memory("the placement requests");
-	return dfg_err_note(dfg_hosts_find(hosts, name, &out_request->device), "'%s'", word);
+	request[*count] = (struct dfg_place_request){.pattern = node, .text = word};
+	struct dfg_err *elsewhere = dfg_hosts_find(hosts, name, &request[*count].device);
+	*count += !elsewhere;
+	dfg_err_free(elsewhere);
+	return NULL;
 }
 
 static struct dfg_err *follow_all_data(const struct dfg_placement *placement, const struct dfg_hosts *hosts,
@@ -75,7 +81,7 @@ static struct dfg_err *follow_all_data(const struct dfg_placement *placement, co
 		const struct dfg_words_list *words = placement->data[list];
 		for (size_t i = 0; words && i < words->count; i++)
 			if (dfg_data_host(words->word[i]))
-				DFG_TRY(follow_data(words->word[i], hosts, arena, &request[(*count)++]));
+				DFG_TRY(follow_data(words->word[i], hosts, arena, request, count));
 	}
 	return NULL;
 }

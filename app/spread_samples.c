@@ -1,6 +1,7 @@
 #include "app/spread_samples.h"
 
 #include "formats/array_spec.h"
+#include "remote/batch_rows.h"
 
 #include <string.h>
 
@@ -91,75 +92,83 @@ static struct dfg_err *compare_copies(const char *file, const char *one_host, co
 	return NULL;
 }
 
-/* Opens the file on every worker that has it. The part is that of the worker of the node, or else of the first one. */
-static struct dfg_err *open_copies(const struct dfg_distributed *distributed, const char *file, uint32_t home,
-	const struct dfg_array_input *input, struct dfg_spread_part *out_part)
+/* Opens the file on every worker that has it. The part is that of the first one. */
+static struct dfg_err *open_copies(const struct dfg_distributed *distributed, const char *file,
+	const struct dfg_array_input *input, uint32_t *copy, struct dfg_spread_part *out_part)
 {
 	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	const struct dfg_worker_host *host = distributed->hosts.worker;
 	struct dfg_coordinator_source first = {0}, source;
-	struct dfg_err *missing = NULL;
+	struct dfg_err *err = NULL, *missing = NULL;
 	out_part->worker = DFG_NONE;
-	for (uint32_t i = 0; i < distributed->hosts.count; i++) {
-		struct dfg_err *err = dfg_coordinator_open_on(coordinator, i, file, input, &source);
-		bool absent = err && err->code == DFG_NO_INPUT;
-		if (absent && !missing) {
+	for (uint32_t i = 0; !err && i < distributed->hosts.count; i++) {
+		copy[i] = DFG_NONE;
+		err = dfg_coordinator_open_on(coordinator, i, file, input, &source);
+		if (err && err->code == DFG_NO_INPUT) {
+			dfg_err_free(missing);
 			missing = err;
+			err = NULL;
 			continue;
 		}
 		if (!err && out_part->worker != DFG_NONE)
-			err = compare_copies(file, distributed->hosts.worker[out_part->worker].name, &first,
-				distributed->hosts.worker[i].name, &source);
-		if (err && !absent) {
-			dfg_err_free(missing);
-			return err;
-		}
-		dfg_err_free(err);
-		if (absent || (out_part->worker != DFG_NONE && i != home))
+			err = compare_copies(file, host[out_part->worker].name, &first, host[i].name, &source);
+		copy[i] = err ? DFG_NONE : source.number;
+		if (err || out_part->worker != DFG_NONE)
 			continue;
 		first = source;
 		*out_part = (struct dfg_spread_part){.worker = i, .source = source.number, .all = source.all};
 	}
-	if (out_part->worker == DFG_NONE)
+	if (!err && out_part->worker == DFG_NONE)
 		return missing;
 	dfg_err_free(missing);
-	return NULL;
+	return err;
+}
+
+/* Whether each worker that is fed has a copy. */
+static bool is_on_all(const struct dfg_distributed *distributed, const uint32_t *copy, uint32_t node)
+{
+	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	for (uint32_t i = dfg_coordinator_home(coordinator, node); i < distributed->hosts.count;
+		 i += distributed->first.count)
+		if (copy[i] == DFG_NONE)
+			return false;
+	return dfg_coordinator_feeds_one(coordinator, node);
 }
 
 static struct dfg_err *open_all(const struct dfg_distributed *distributed, char *words, uint32_t node,
-	const struct dfg_array_input *input, struct dfg_spread_samples *spread, struct dfg_samples *all,
-	uint32_t *out_source)
+	const struct dfg_array_input *input, struct dfg_spread_samples *spread, struct dfg_samples *all)
 {
 	const char *file = dfg_spread_copied(words);
 	if (!file)
 		return open_parts(distributed, words, input, spread, all);
-	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
-	uint32_t home = dfg_coordinator_home(coordinator, node);
-	DFG_TRY(open_copies(distributed, file, home, input, spread->part));
+	spread->copy = dfg_zeros(distributed->hosts.count, sizeof *spread->copy);
+	if (!spread->copy)
+		return dfg_no_memory("the files of an input");
+	DFG_TRY(open_copies(distributed, file, input, spread->copy, spread->part));
 	DFG_TRY(append(all, &spread->part->all, words));
+	if (is_on_all(distributed, spread->copy, node))
+		return NULL;
+	dfg_free(spread->copy);
+	spread->copy = NULL;
 	spread->part->end = all->shape.dim[0];
-	if (spread->part->worker == home && dfg_coordinator_feeds_one(coordinator, node))
-		*out_source = spread->part->source;
-	else
-		spread->parts = 1;
+	spread->parts = 1;
 	return NULL;
 }
 
 struct dfg_err *dfg_spread_open(const struct dfg_distributed *distributed, const char *words, uint32_t node,
-	const struct dfg_array_input *input, struct dfg_spread_samples *out_spread, struct dfg_samples *out_all,
-	uint32_t *out_source)
+	const struct dfg_array_input *input, struct dfg_spread_samples *out_spread, struct dfg_samples *out_all)
 {
 	size_t length = strlen(words), count = 1;
 	for (size_t at = part_length(words); words[at]; at += 1 + part_length(words + at + 1))
 		count++;
 	char *copy = dfg_zeros(length + 1, 1);
 	*out_all = (struct dfg_samples){0};
-	*out_source = DFG_NONE;
 	*out_spread =
 		(struct dfg_spread_samples){.distributed = distributed, .part = dfg_zeros(count, sizeof *out_spread->part)};
 	struct dfg_err *err = copy && out_spread->part ? NULL : dfg_no_memory("the files of an input");
 	if (!err) {
 		memcpy(copy, words, length);
-		err = open_all(distributed, copy, node, input, out_spread, out_all, out_source);
+		err = open_all(distributed, copy, node, input, out_spread, out_all);
 	}
 	dfg_free(copy);
 	if (err)
@@ -172,6 +181,7 @@ void dfg_spread_release(struct dfg_spread_samples *spread)
 	for (uint32_t i = 0; i < spread->parts; i++)
 		dfg_samples_release(&spread->part[i].all);
 	dfg_free(spread->part);
+	dfg_free(spread->copy);
 	*spread = (struct dfg_spread_samples){0};
 }
 
@@ -260,6 +270,11 @@ static struct dfg_err *gather(const struct dfg_spread_samples *spread, const str
 struct dfg_err *dfg_spread_take(const struct dfg_spread_samples *spread, const struct dfg_samples *all, int64_t first,
 	const int64_t *order, int64_t n, struct dfg_tensor *batch)
 {
+	if (spread->copy) {
+		DFG_TRY(dfg_rows_new(all, 0, first, order, n, batch));
+		dfg_rows_set_copies(batch, spread->copy);
+		return NULL;
+	}
 	struct share *share = dfg_zeros(spread->parts, sizeof *share);
 	if (!share)
 		return dfg_no_memory("the rows of a batch");

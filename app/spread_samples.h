@@ -17,6 +17,7 @@ struct dfg_spread_samples {
 		int64_t end;            /* one past the number of its last sample */
 	} * part;
 	uint32_t parts;
+	uint32_t *copy; /* by worker, the number of its copy of the file; DFG_NONE: it has none; NULL: no copies */
 };
 
 /* Whether the words after NAME= have one of the two forms. */
@@ -26,15 +27,19 @@ bool dfg_spread_is(const char *words);
 const char *dfg_spread_copied(const char *words);
 
 /*
- * Opens the files; out_all receives dtype and shape of all samples together. If the worker of the node has a copy, and
- * feeds the node alone, *out_source is its number there and out_spread has no parts; else *out_source is DFG_NONE.
- * DFG_DATA, naming host and file, if the samples of two files differ in type, or two copies in length or content.
+ * Opens the files of the words after NAME=, in the forms above or HOST:@FILE. out_all receives dtype and shape of all
+ * samples together. Where the workers of the node, one a replica, all have a copy, and no others are fed, out_spread has
+ * `copy`; else it has parts. DFG_DATA, naming host and file, if the samples of two files differ in type, or two copies in
+ * length or content.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_spread_open(const struct dfg_distributed *distributed, const char *words,
 	uint32_t node, const struct dfg_array_input *input, struct dfg_spread_samples *out_spread,
-	struct dfg_samples *out_all, uint32_t *out_source);
+	struct dfg_samples *out_all);
 void dfg_spread_release(struct dfg_spread_samples *spread);
 
-/* As dfg_samples_take; the batch is always a copy. */
+/*
+ * As dfg_samples_take, but the batch is always a copy, or with copies on the workers, the numbers of its rows, which live
+ * as long as out_spread.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_spread_take(const struct dfg_spread_samples *spread, const struct dfg_samples *all,
 	int64_t first, const int64_t *order, int64_t n, struct dfg_tensor *batch);

@@ -38,7 +38,7 @@ struct dfg_err *dfg_rows_new(const struct dfg_samples *like, uint32_t source, in
 		return err;
 	}
 	dfg_tensor_release(batch);
-	*batch = (struct dfg_tensor){.dtype = like->dtype, .shape = like->shape, .buffer = &rows->buffer};
+	*batch = (struct dfg_tensor){.dtype = like->dtype, .shape = like->shape, .data = rows, .buffer = &rows->buffer};
 	batch->shape.dim[0] = n;
 	return NULL;
 }
@@ -49,7 +49,21 @@ const struct dfg_rows *dfg_rows_of(const struct dfg_tensor *tensor)
 	return buffer && buffer->release == release ? (const struct dfg_rows *)buffer : NULL;
 }
 
-void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed)
+void dfg_rows_set_copies(struct dfg_tensor *batch, const uint32_t *copies)
+{
+	((struct dfg_rows *)batch->buffer)->copies = copies;
+}
+
+/* The number of rows of the batch before those of a view. */
+static int64_t rows_before(const struct dfg_rows *rows, const struct dfg_tensor *feed)
+{
+	struct dfg_shape row = feed->shape;
+	row.dim[0] = 1;
+	size_t bytes = (size_t)dfg_shape_count(&row) * dfg_dtype_size(feed->dtype);
+	return bytes ? (int64_t)((size_t)((const char *)feed->data - (const char *)rows) / bytes) : 0;
+}
+
+void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed, uint32_t worker)
 {
 	const struct dfg_rows *rows = dfg_rows_of(feed);
 	if (!rows) {
@@ -58,12 +72,16 @@ void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed)
 		return;
 	}
 	dfg_packet_put(packet, rows->order.dtype ? ROWS_LISTED : ROWS_FROM);
-	dfg_packet_put(packet, rows->source);
+	dfg_packet_put(packet, rows->copies ? rows->copies[worker] : rows->source);
+	int64_t before = rows_before(rows, feed);
 	if (rows->order.dtype) {
-		dfg_packet_put_tensor(packet, &rows->order);
+		struct dfg_tensor order = rows->order;
+		order.data = dfg_tensor_at(&order, before);
+		order.shape.dim[0] = feed->shape.dim[0];
+		dfg_packet_put_tensor(packet, &order);
 		return;
 	}
-	dfg_packet_put(packet, (uint64_t)rows->first);
+	dfg_packet_put(packet, (uint64_t)(rows->first + before));
 	dfg_packet_put(packet, (uint64_t)feed->shape.dim[0]);
 }
 

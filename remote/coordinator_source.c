@@ -106,7 +106,7 @@ static struct dfg_err *request_rows(struct dfg_coordinator *coordinator, struct 
 	struct dfg_packet packet = {.kind = DFG_PACKET_ROWS};
 	struct dfg_tensor numbers = {0};
 	DFG_TRY(dfg_rows_new(rows->like, rows->source, 0, rows->order, rows->n, &numbers));
-	dfg_rows_put(&packet, &numbers);
+	dfg_rows_put(&packet, &numbers, rows->worker);
 	dfg_tensor_release(&numbers);
 	dfg_coordinator_ask(coordinator, rows->worker, &packet);
 	struct dfg_err *err = dfg_coordinator_answers_in(coordinator, "samples");

@@ -225,7 +225,7 @@ static void ask_run(struct dfg_coordinator *coordinator, struct step_plan *plan,
 	dfg_packet_put(&packet, plan ? plan->number[worker] : DFG_NONE);
 	put_shards(coordinator, run, replica, &packet);
 	for (uint32_t i = 0; plan && i < worker_step->step.n_feed; i++)
-		dfg_rows_put(&packet, &run->feeds[replica][worker_step->feed[i]]);
+		dfg_rows_put(&packet, &run->feeds[replica][worker_step->feed[i]], worker);
 	dfg_coordinator_ask(coordinator, worker, &packet);
 }
 

@@ -28,6 +28,8 @@ write("w1/x-2.npy", npy(f32(x[41:90]), (49, 2)))
 write("x-3.npy", npy(f32(x[90:]), (10, 2)))
 write("w0/t.npy", npy(f32(t), (100, 1)))
 write("w1/t.npy", npy(f32(t), (100, 1)))
+write("w0/t-0.npy", npy(f32(t[:33]), (33, 1)))
+write("w1/t-1.npy", npy(f32(t[33:]), (67, 1)))
 write("w0/short.npy", npy(f32(t), (100, 1)))
 write("w1/short.npy", npy(f32(t[:99]), (99, 1)))
 write("w0/other.npy", npy(f32(t), (100, 1)))
@@ -84,6 +86,19 @@ printf 'input x: string[?]\noutput y = x\n' >words.dfg
 status 0 "$DFG" run words.dfg --data x=@words.npy --batch 3 -o one.npy
 status 0 "$DFG" run words.dfg --hosts ./hosts --data x=w0:@words-0.npy,w1:@words-1.npy --batch 3 -o two.npy
 cmp one.npy two.npy
+
+# Replicas: each reads the rows of its shards, or they are sent to it.
+for data in '*:@t.npy' 'w1:@t.npy' 'w0:@t-0.npy,w1:@t-1.npy' '*:@only.npy'; do
+	for shards in 2 3; do
+		status 0 train @x.npy @t.npy one --epochs 2 --shards $shards
+		status 0 train @x.npy "$data" two --epochs 2 --shards $shards --hosts ./hosts --replicas 2
+		cmp one.jsonl two.jsonl
+		cmp one.npz two.npz
+		status 0 train @x.npy "$data" two --epochs 2 --shards $shards --hosts ./hosts --no-shuffle
+		status 0 train @x.npy @t.npy one --epochs 2 --shards $shards --no-shuffle
+		cmp one.npz two.npz
+	done
+done
 
 # Errors name host and file.
 fails() { # STATUS WORDS X T

@@ -118,8 +118,6 @@ has err '--replicas 2 requires --hosts'
 "$DFG" run fit.pb --feed "y=f32[41]:$(numbers 41 31)" --fetch y -o short.npy
 status 65 "$DFG" run train.pb --data x=@x.npy --data y=@short.npy --target train --replicas 2 --hosts local:2
 has err 'x.npy has 42 samples, but short.npy has 41'
-status 2 "$DFG" run train.pb --data x=w0:@x.npy --data y=@y.npy --target train --replicas 2 --hosts local:2
-has err "give NAME=@FILE"
 "$DFG" partition train.pb --hosts local:1 -o plan
 status 65 "$DFG" run plan --data x=@x.npy --data y=@y.npy --target train --replicas 2 --hosts local:2
 

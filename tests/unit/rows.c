@@ -20,7 +20,7 @@ static struct dfg_err *cross(
 {
 	struct dfg_packet packet = {0};
 	*out = (struct dfg_tensor){0};
-	dfg_rows_put(&packet, feed);
+	dfg_rows_put(&packet, feed, 0);
 	struct dfg_err *err = dfg_rows_get(&packet, source, sources, out);
 	if (!err)
 		err = dfg_packet_check(&packet);
@@ -34,7 +34,6 @@ static void gives(int64_t first, const int64_t *order, int64_t n, const float *w
 	struct dfg_tensor batch = {0}, out;
 	succeeds(dfg_rows_new(&source.all, 0, first, order, n, &batch));
 	assert_non_null(dfg_rows_of(&batch));
-	assert_null(batch.data);
 	succeeds(cross(&batch, &source, 1, &out));
 	assert_int_equal(out.shape.dim[0], n);
 	for (int64_t i = 0; i < n; i++)
@@ -51,6 +50,30 @@ static void rows_stand_for_elements_that_are_elsewhere(void **state)
 	gives(4, NULL, 0, NULL);
 	gives(0, (int64_t[]){3, 0, 3}, 3, (float[]){30, 0, 30});
 	gives(0, (int64_t[]){2}, 0, NULL);
+}
+
+/* The rows [1, 3) of four, as a shard of a batch takes them; and the copies of a source. */
+static void a_view_of_rows_is_those_rows(void **state)
+{
+	(void)state;
+	static const int64_t order[] = {3, 0, 2, 1};
+	static const uint32_t copies[] = {1};
+	struct dfg_batch_source source[2] = {{.all.dtype = DFG_NO_DTYPE}, samples()};
+	for (int listed = 0; listed < 2; listed++) {
+		struct dfg_tensor batch = {0}, out;
+		succeeds(dfg_rows_new(&source[1].all, 7, 0, listed ? order : NULL, 4, &batch));
+		dfg_rows_set_copies(&batch, copies);
+		struct dfg_tensor shard = batch;
+		shard.data = dfg_tensor_at(&batch, 2);
+		shard.shape.dim[0] = 2;
+		succeeds(cross(&shard, source, 2, &out));
+		assert_int_equal(out.shape.dim[0], 2);
+		const float *got = out.data, *want = listed ? (float[]){0, 1, 20, 21} : (float[]){10, 11, 20, 21};
+		assert_memory_equal(got, want, 4 * sizeof *got);
+		dfg_tensor_release(&out);
+		dfg_tensor_release(&batch);
+	}
+	dfg_tensor_release(&source[1].batch);
 }
 
 static void other_feeds_are_what_they_were(void **state)
@@ -132,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_stand_for_elements_that_are_elsewhere),
+		cmocka_unit_test(a_view_of_rows_is_those_rows),
 		cmocka_unit_test(other_feeds_are_what_they_were),
 		cmocka_unit_test(a_batch_that_is_read_is_not_overwritten),
 		cmocka_unit_test(rows_that_the_file_does_not_have_are_refused),
