@@ -13,7 +13,7 @@ static struct dfg_err *add_one(struct dfg_aggregation_fetch *fetch, struct dfg_t
 		fetch->sum += dfg_tensor_float(value, 0) * (double)n;
 		return NULL;
 	}
-	if (!dfg_reserve(&fetch->part, &fetch->room, fetch->parts + 1, sizeof *fetch->part))
+	if (!dfg_reserve(&fetch->part, &fetch->capacity, fetch->parts + 1, sizeof *fetch->part))
 		return dfg_no_memory("the results of the batches");
 	fetch->part[fetch->parts++] = *value;
 	*value = (struct dfg_tensor){0};

@@ -12,7 +12,7 @@ struct dfg_aggregation {
 		double sum;
 		enum dfg_dtype dtype;
 		struct dfg_tensor *part; /* parts to concatenate, one per batch */
-		size_t parts, room;
+		size_t parts, capacity;
 	} * fetch;
 	uint32_t count;
 	int64_t samples;

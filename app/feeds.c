@@ -10,13 +10,13 @@ struct dfg_err *dfg_feeds_add(struct dfg_feeds *feeds, struct dfg_edge edge, str
 			feeds->value[i] = *value;
 			return NULL;
 		}
-	size_t edges = feeds->room, values = feeds->room;
+	size_t edges = feeds->capacity, values = feeds->capacity;
 	if (!dfg_reserve(&feeds->edge, &edges, feeds->count + 1, sizeof *feeds->edge) ||
 		!dfg_reserve(&feeds->value, &values, feeds->count + 1, sizeof *feeds->value)) {
 		dfg_tensor_release(value);
 		return dfg_no_memory("the feeds");
 	}
-	feeds->room = (uint32_t)edges;
+	feeds->capacity = (uint32_t)edges;
 	feeds->edge[feeds->count] = edge;
 	feeds->value[feeds->count++] = *value;
 	return NULL;

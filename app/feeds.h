@@ -7,7 +7,7 @@
 struct dfg_feeds {
 	struct dfg_edge *edge;
 	struct dfg_tensor *value;
-	uint32_t count, room;
+	uint32_t count, capacity;
 };
 
 /* Adds a feed, in place of an earlier one of the same edge. Takes the value, also on failure. */

@@ -13,7 +13,7 @@ static struct dfg_err *add(struct dfg_files *files, const char *what, const char
 {
 	if (!path)
 		return NULL;
-	if (!dfg_reserve(&files->entry, &files->room, files->count + 1, sizeof *files->entry))
+	if (!dfg_reserve(&files->entry, &files->capacity, files->count + 1, sizeof *files->entry))
 		return dfg_no_memory("the list of files");
 	files->entry[files->count++] = (struct dfg_files_entry){what, path, written};
 	return NULL;

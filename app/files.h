@@ -9,7 +9,7 @@ struct dfg_files {
 		const char *what, *path; /* such as "--data", "x.npy" */
 		bool written;
 	} * entry;
-	size_t count, room;
+	size_t count, capacity;
 	struct dfg_arena arena;
 };
 

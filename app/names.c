@@ -18,13 +18,13 @@ static size_t count_words(const struct dfg_words_list *list)
 struct dfg_err *dfg_words_split(
 	const struct dfg_words_list *list, struct dfg_arena *arena, const char ***out_word, uint32_t *out_count)
 {
-	size_t room = count_words(list);
+	size_t capacity = count_words(list);
 	*out_count = 0;
 	*out_word = NULL;
-	if (!room)
+	if (!capacity)
 		return NULL;
-	if (!(*out_word = dfg_arena_zeros(arena, room, sizeof **out_word)))
-		return DFG_ERR(DFG_MEMORY, "no memory for %zu names", room);
+	if (!(*out_word = dfg_arena_zeros(arena, capacity, sizeof **out_word)))
+		return DFG_ERR(DFG_MEMORY, "no memory for %zu names", capacity);
 	for (size_t i = 0; i < list->count; i++)
 		for (const char *s = list->word[i]; *s; s += *s == ',') {
 			size_t length = strcspn(s, ",");

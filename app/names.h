@@ -5,7 +5,7 @@
 /* Words that a user gives, in order; not owned. Zero-initialised: empty. */
 struct dfg_words_list {
 	const char **word; /* NULL-terminated */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* Splits "a,b", given any number of times, into one list of words, in the arena; *out_word is NULL without words. */

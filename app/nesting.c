@@ -21,7 +21,7 @@ static struct dfg_err *find_box(struct maker *m, uint32_t parent, const char *ke
 	uint32_t number;
 	bool is_new;
 	if (!name || !dfg_map_put(&m->known, name, strlen(name), &number, &is_new) ||
-		!dfg_reserve(&nesting->box, &nesting->room, nesting->count + 1, sizeof *nesting->box))
+		!dfg_reserve(&nesting->box, &nesting->capacity, nesting->count + 1, sizeof *nesting->box))
 		return dfg_no_memory("the nesting of the graph");
 	*out_box = number + 1;
 	if (!is_new)
@@ -88,7 +88,7 @@ static struct dfg_err *make_boxes(struct maker *m)
 {
 	struct dfg_nesting *nesting = m->nesting;
 	nesting->of = dfg_arena_zeros(&nesting->arena, (size_t)m->graph->count + 1, sizeof *nesting->of);
-	if (!nesting->of || !dfg_reserve(&nesting->box, &nesting->room, 1, sizeof *nesting->box))
+	if (!nesting->of || !dfg_reserve(&nesting->box, &nesting->capacity, 1, sizeof *nesting->box))
 		return dfg_no_memory("the nesting of the graph");
 	nesting->box[nesting->count++] = (struct dfg_nesting_box){.label = ""};
 	uint32_t *order, count;

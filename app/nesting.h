@@ -14,7 +14,7 @@ struct dfg_nesting_box {
 
 struct dfg_nesting {
 	struct dfg_nesting_box *box;
-	size_t count, room;
+	size_t count, capacity;
 	uint32_t *of; /* innermost box, by node */
 	struct dfg_arena arena;
 };

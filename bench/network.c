@@ -263,7 +263,7 @@ static void raw_rows(int fd, const char *bytes)
 int main(void)
 {
 	static struct end end;
-	char secret[DFG_SECRET_ROOM];
+	char secret[DFG_SECRET_SIZE];
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof at;
 	int there[2], back[2], begin[2], listener = socket(AF_INET, SOCK_STREAM, 0);

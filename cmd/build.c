@@ -29,7 +29,7 @@ static const struct dfg_opt options[] = {
 struct reads {
 	struct dfg_arena arena;
 	const char **path;
-	size_t count, room;
+	size_t count, capacity;
 	bool short_of_memory;
 };
 
@@ -37,7 +37,7 @@ static void remember(void *arg, const char *path)
 {
 	struct reads *reads = arg;
 	char *copy = dfg_arena_copy(&reads->arena, path, strlen(path));
-	if (!copy || !dfg_reserve(&reads->path, &reads->room, reads->count + 1, sizeof *reads->path))
+	if (!copy || !dfg_reserve(&reads->path, &reads->capacity, reads->count + 1, sizeof *reads->path))
 		reads->short_of_memory = true;
 	else
 		reads->path[reads->count++] = copy;

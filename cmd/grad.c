@@ -37,7 +37,7 @@ static const struct dfg_opt options[] = {
 /* The edges named by --of and --wrt. */
 struct edges {
 	struct dfg_edge *edge;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static struct dfg_err *add_edge(struct edges *edges, struct dfg_edge edge)
@@ -45,7 +45,7 @@ static struct dfg_err *add_edge(struct edges *edges, struct dfg_edge edge)
 	for (size_t i = 0; i < edges->count; i++)
 		if (dfg_edge_same(edges->edge[i], edge))
 			return NULL;
-	if (!dfg_reserve(&edges->edge, &edges->room, edges->count + 1, sizeof *edges->edge))
+	if (!dfg_reserve(&edges->edge, &edges->capacity, edges->count + 1, sizeof *edges->edge))
 		return DFG_ERR(DFG_MEMORY, "no memory for %zu tensors", edges->count);
 	edges->edge[edges->count++] = edge;
 	return NULL;

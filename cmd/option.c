@@ -80,7 +80,7 @@ static struct dfg_err *set_number(const struct dfg_opt *o, const char *text)
 
 static struct dfg_err *add(struct dfg_words_list *list, const char *text)
 {
-	if (!dfg_reserve(&list->word, &list->room, list->count + 2, sizeof *list->word))
+	if (!dfg_reserve(&list->word, &list->capacity, list->count + 2, sizeof *list->word))
 		return dfg_no_memory("the options");
 	list->word[list->count++] = text;
 	return NULL;

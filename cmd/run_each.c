@@ -10,13 +10,13 @@
 /* Bytes read that are not yet part of an array. */
 struct stream {
 	uint8_t *bytes;
-	size_t count, room;
+	size_t count, capacity;
 	bool ended;
 };
 
 static struct dfg_err *read_more(struct stream *stream, size_t want)
 {
-	if (!dfg_reserve(&stream->bytes, &stream->room, want, 1))
+	if (!dfg_reserve(&stream->bytes, &stream->capacity, want, 1))
 		return DFG_ERR(DFG_MEMORY, "stdin: no memory for an array of %zu bytes", want);
 	while (stream->count < want && !stream->ended) {
 		ssize_t got = dfg_fs->read(STDIN_FILENO, stream->bytes + stream->count, want - stream->count);

@@ -21,7 +21,7 @@ struct serving {
 	struct dfg_worker *worker;
 	struct dfg_http_links *http;
 	struct dfg_shm *shm;
-	char secret[DFG_SECRET_ROOM];
+	char secret[DFG_SECRET_SIZE];
 	struct dfg_link *launcher, **link;
 	uint32_t links;
 };
@@ -83,14 +83,14 @@ static struct dfg_err *read_secret(char *out_secret)
 		ssize_t got = read(STDIN_FILENO, out_secret + at, 1);
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0 || (out_secret[at] != '\n' && at + 1 == DFG_SECRET_ROOM))
+		if (got <= 0 || (out_secret[at] != '\n' && at + 1 == DFG_SECRET_SIZE))
 			return DFG_ERR(DFG_REFUSED, "the first line of stdin is not the secret of a run");
 		if (out_secret[at] == '\n')
 			break;
 		at++;
 	}
 	out_secret[at] = '\0';
-	return at + 1 == DFG_SECRET_ROOM && strspn(out_secret, "0123456789abcdef") == at
+	return at + 1 == DFG_SECRET_SIZE && strspn(out_secret, "0123456789abcdef") == at
 			   ? NULL
 			   : DFG_ERR(DFG_REFUSED, "the first line of stdin is not the secret of a run");
 }

@@ -141,13 +141,13 @@ static struct dfg_err *list_ops(const struct dfg_shown *shown, struct dfg_text *
 {
 	struct dfg_map ops = {0};
 	uint32_t *count = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	struct dfg_err *err = NULL;
 	for (uint32_t n = 0; n < shown->graph->count && !err; n++) {
 		const char *name = shown->graph->node[n].op_name;
 		uint32_t number;
 		if (!dfg_map_put(&ops, name, strlen(name), &number, NULL) ||
-			!dfg_reserve(&count, &room, (size_t)number + 1, sizeof *count))
+			!dfg_reserve(&count, &capacity, (size_t)number + 1, sizeof *count))
 			err = dfg_no_memory("the list of ops");
 		else
 			count[number]++;

@@ -9,12 +9,12 @@
 struct series {
 	const char *name;
 	double *x, *y;
-	size_t count, x_room, y_room;
+	size_t count, x_capacity, y_capacity;
 };
 
 struct curves {
 	struct series *series;
-	size_t count, room;
+	size_t count, capacity;
 	struct dfg_arena arena;
 	double step; /* step of the last line that had one; an evaluation belongs to that step */
 };
@@ -36,7 +36,7 @@ static struct series *find_series(struct curves *curves, const char *prefix, con
 		if (!strncmp(own, prefix, skip) && !strcmp(own + skip, name))
 			return &curves->series[i];
 	}
-	if (!dfg_reserve(&curves->series, &curves->room, curves->count + 1, sizeof *curves->series))
+	if (!dfg_reserve(&curves->series, &curves->capacity, curves->count + 1, sizeof *curves->series))
 		return NULL;
 	struct series *series = &curves->series[curves->count];
 	series->name = dfg_arena_print(&curves->arena, "%s%s", prefix, name);
@@ -49,8 +49,8 @@ static struct dfg_err *add_point(struct curves *curves, const char *prefix, cons
 	if (value->kind != DFG_JSON_NUMBER)
 		return NULL;
 	struct series *series = find_series(curves, prefix, value->key);
-	if (!series || !dfg_reserve(&series->x, &series->x_room, series->count + 1, sizeof *series->x) ||
-		!dfg_reserve(&series->y, &series->y_room, series->count + 1, sizeof *series->y))
+	if (!series || !dfg_reserve(&series->x, &series->x_capacity, series->count + 1, sizeof *series->x) ||
+		!dfg_reserve(&series->y, &series->y_capacity, series->count + 1, sizeof *series->y))
 		return dfg_no_memory("the metrics");
 	series->x[series->count] = curves->step;
 	series->y[series->count++] = value->number;

@@ -16,7 +16,7 @@ struct tree {
 	struct dfg_arena arena;
 	struct dfg_map full; /* maps a box and a full name to the number of its scope */
 	struct scope **scope;
-	size_t room;
+	size_t capacity;
 	struct dfg_nesting nesting;
 	struct scope **box; /* scope of each box; NULL until the box has content */
 };
@@ -62,7 +62,7 @@ static struct dfg_err *find_scope(struct tree *tree, uint32_t b, const char *nam
 		uint32_t number;
 		bool is_new;
 		if (!dfg_map_put(&tree->full, key, before + end, &number, &is_new) ||
-			!dfg_reserve(&tree->scope, &tree->room, (size_t)number + 1, sizeof(struct scope *)))
+			!dfg_reserve(&tree->scope, &tree->capacity, (size_t)number + 1, sizeof(struct scope *)))
 			return dfg_no_memory("the tree of scopes");
 		if (is_new)
 			DFG_TRY(add_scope(tree, parent, name + begin, end - begin, &tree->scope[number]));

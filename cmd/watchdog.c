@@ -10,21 +10,21 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { GRACE_SECONDS = 2, TITLE_ROOM = 64 };
+enum { GRACE_SECONDS = 2, TITLE_SIZE = 64 };
 
 /* Sets the title shown by ps: the kernel reads the consecutive arguments in their original memory. */
 static void set_title(pid_t watched)
 {
-	char command[4096], title[TITLE_ROOM];
+	char command[4096], title[TITLE_SIZE];
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t room = fd >= 0 ? read(fd, command, sizeof command) : 0;
+	ssize_t capacity = fd >= 0 ? read(fd, command, sizeof command) : 0;
 	if (fd >= 0)
 		close(fd);
-	if (room <= 0)
+	if (capacity <= 0)
 		return;
 	snprintf(title, sizeof title, "dfg: watchdog of %d", (int)watched);
-	memset(program_invocation_name, 0, (size_t)room);
-	memcpy(program_invocation_name, title, strnlen(title, (size_t)room - 1));
+	memset(program_invocation_name, 0, (size_t)capacity);
+	memcpy(program_invocation_name, title, strnlen(title, (size_t)capacity - 1));
 }
 
 /* Waits for the end of stdin without reading: the data is for the watched process. */

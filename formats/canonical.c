@@ -29,7 +29,7 @@ struct frame {
 struct canonical {
 	struct dfg_encoder *encoder;
 	struct entry *entry;
-	size_t count, room, most;
+	size_t count, capacity, most;
 	struct dfg_text items; /* items of a packed field, the only content built from its beginning */
 	struct frame frame[DFG_WIRE_DEPTH];
 	int depth;
@@ -89,7 +89,7 @@ static struct dfg_err *add(struct canonical *c, const struct dfg_wire *wire, con
 {
 	if (c->count == c->most)
 		return DFG_ERR(DFG_DATA, "a message of more than %zu fields exceeds the loader's memory limit", c->most);
-	if (!dfg_reserve(&c->entry, &c->room, c->count + 1, sizeof *c->entry))
+	if (!dfg_reserve(&c->entry, &c->capacity, c->count + 1, sizeof *c->entry))
 		return dfg_no_memory("the fields of a message");
 	struct entry *entry = &c->entry[c->count++];
 	bool has_bytes = field->kind != DFG_WIRE_VALUE;

@@ -30,7 +30,7 @@ struct steps {
 		char name[32]; /* such as "step-60", or "step-00000060" */
 		uint64_t step;
 	} * folder;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static int by_step(const void *a, const void *b)
@@ -78,7 +78,7 @@ static struct dfg_err *add_step(void *arg, const char *name)
 	struct folder folder = {.step = 0};
 	if (strlen(name) >= sizeof folder.name || !step_of(name, &folder.step))
 		return NULL;
-	if (!dfg_reserve(&steps->folder, &steps->room, steps->count + 1, sizeof *steps->folder))
+	if (!dfg_reserve(&steps->folder, &steps->capacity, steps->count + 1, sizeof *steps->folder))
 		return dfg_no_memory("the list of checkpoints");
 	memcpy(folder.name, name, strlen(name) + 1);
 	steps->folder[steps->count++] = folder;

@@ -21,13 +21,13 @@ static struct dfg_err *no_memory(void)
 
 /* The chosen columns of a table in order; duplicates are possible. */
 struct choice {
-	size_t *column, n, room;
+	size_t *column, n, capacity;
 	bool matrix; /* whether a list was requested, possibly with one item */
 };
 
 static struct dfg_err *choose(struct choice *choice, size_t column)
 {
-	if (!dfg_reserve(&choice->column, &choice->room, choice->n + 1, sizeof *choice->column))
+	if (!dfg_reserve(&choice->column, &choice->capacity, choice->n + 1, sizeof *choice->column))
 		return no_memory();
 	choice->column[choice->n++] = column;
 	return NULL;

@@ -72,7 +72,7 @@ struct dfg_err *dfg_csv_next(struct dfg_csv_scan *scan, struct dfg_csv_cell *out
 }
 
 /* Copies the cell without surrounding spaces, terminated by 0; false if it does not fit. */
-static bool word_of(const struct dfg_csv_cell *cell, char *word, size_t room)
+static bool word_of(const struct dfg_csv_cell *cell, char *word, size_t capacity)
 {
 	size_t length = cell->length, first = 0;
 	while (first < length && cell->s[first] == ' ')
@@ -80,7 +80,7 @@ static bool word_of(const struct dfg_csv_cell *cell, char *word, size_t room)
 	while (length > first && cell->s[length - 1] == ' ')
 		length--;
 	length -= first;
-	if (length >= room || memchr(cell->s + first, '\0', length))
+	if (length >= capacity || memchr(cell->s + first, '\0', length))
 		return false;
 	memcpy(word, cell->s + first, length);
 	word[length] = '\0';

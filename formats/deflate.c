@@ -26,9 +26,9 @@ static struct dfg_err *start(z_stream *z, int form)
 /* zlib counts in unsigned int: passes at most STEP bytes of input and output at a time. */
 static int step(z_stream *z, const uint8_t *from_end, const uint8_t *to_end)
 {
-	size_t left = (size_t)(from_end - z->next_in), room = (size_t)(to_end - z->next_out);
+	size_t left = (size_t)(from_end - z->next_in), capacity = (size_t)(to_end - z->next_out);
 	z->avail_in = left < STEP ? (unsigned)left : STEP;
-	z->avail_out = room < STEP ? (unsigned)room : STEP;
+	z->avail_out = capacity < STEP ? (unsigned)capacity : STEP;
 	return inflate(z, Z_NO_FLUSH);
 }
 
@@ -82,10 +82,10 @@ bool dfg_is_gzip(const uint8_t *bytes, size_t size)
 static struct dfg_err *grow(struct dfg_buffer **buffer, size_t used, size_t limit)
 {
 	struct dfg_buffer *larger;
-	size_t room = used > limit / 2 ? limit : 2 * used;
+	size_t capacity = used > limit / 2 ? limit : 2 * used;
 	if (used >= limit)
 		return DFG_ERR(DFG_DATA, "decompresses to more than the limit of %zu bytes", limit);
-	DFG_TRY(dfg_buffer_new(DFG_U8, room, &larger));
+	DFG_TRY(dfg_buffer_new(DFG_U8, capacity, &larger));
 	memcpy(larger->data, (*buffer)->data, used);
 	dfg_buffer_unref(*buffer);
 	*buffer = larger;

@@ -9,29 +9,29 @@ enum { ROOM = 4096, RUN = 4096, VARINT_MOST = 10 };
 
 static bool grow(struct dfg_encoder *encoder, size_t count)
 {
-	size_t room = encoder->room ? encoder->room * 2 : ROOM;
-	room = room - encoder->used < count ? encoder->used + count + ROOM : room;
-	uint8_t *bytes = encoder->short_of_memory ? NULL : dfg_mem->take(dfg_mem, room, 1);
+	size_t capacity = encoder->capacity ? encoder->capacity * 2 : ROOM;
+	capacity = capacity - encoder->used < count ? encoder->used + count + ROOM : capacity;
+	uint8_t *bytes = encoder->short_of_memory ? NULL : dfg_mem->take(dfg_mem, capacity, 1);
 	if (!bytes) {
 		encoder->short_of_memory = true;
 		return false;
 	}
 	if (encoder->used)
-		memcpy(bytes + room - encoder->used, encoder->bytes + encoder->room - encoder->used, encoder->used);
+		memcpy(bytes + capacity - encoder->used, encoder->bytes + encoder->capacity - encoder->used, encoder->used);
 	dfg_free(encoder->bytes);
 	encoder->bytes = bytes;
-	encoder->room = room;
+	encoder->capacity = capacity;
 	return true;
 }
 
 /* Reserves `count` bytes in front of the content; NULL if out of memory. */
 static inline uint8_t *front(struct dfg_encoder *encoder, size_t count)
 {
-	if (count > encoder->room - encoder->used && !grow(encoder, count))
+	if (count > encoder->capacity - encoder->used && !grow(encoder, count))
 		return NULL;
 	encoder->used += count;
 	encoder->length += count;
-	return encoder->bytes + encoder->room - encoder->used;
+	return encoder->bytes + encoder->capacity - encoder->used;
 }
 
 void dfg_encode_bytes(struct dfg_encoder *encoder, const void *bytes, size_t count)
@@ -72,7 +72,7 @@ void dfg_encode_borrow(struct dfg_encoder *encoder, const void *bytes, size_t co
 		dfg_encode_bytes(encoder, bytes, count);
 		return;
 	}
-	if (!dfg_reserve(&encoder->run, &encoder->runs_room, encoder->runs + 1, sizeof *encoder->run)) {
+	if (!dfg_reserve(&encoder->run, &encoder->runs_capacity, encoder->runs + 1, sizeof *encoder->run)) {
 		encoder->short_of_memory = true;
 		return;
 	}
@@ -122,7 +122,7 @@ struct dfg_err *dfg_encoder_check(const struct dfg_encoder *encoder)
 struct dfg_err *dfg_encoder_flush(struct dfg_encoder *encoder, struct dfg_out *out)
 {
 	DFG_TRY(dfg_encoder_check(encoder));
-	const uint8_t *end = encoder->bytes + encoder->room;
+	const uint8_t *end = encoder->bytes + encoder->capacity;
 	size_t left = encoder->used;
 	while (encoder->runs) {
 		const struct dfg_encoder_run *run = &encoder->run[--encoder->runs];
@@ -141,13 +141,13 @@ void dfg_encoder_copy(const struct dfg_encoder *encoder, uint8_t *to)
 	size_t left = encoder->used;
 	for (size_t i = encoder->runs; i-- > 0;) {
 		const struct dfg_encoder_run *run = &encoder->run[i];
-		memcpy(to, encoder->bytes + encoder->room - left, left - run->used);
+		memcpy(to, encoder->bytes + encoder->capacity - left, left - run->used);
 		memcpy(to + left - run->used, run->bytes, run->length);
 		to += left - run->used + run->length;
 		left = run->used;
 	}
 	if (left)
-		memcpy(to, encoder->bytes + encoder->room - left, left);
+		memcpy(to, encoder->bytes + encoder->capacity - left, left);
 }
 
 void dfg_encoder_empty(struct dfg_encoder *encoder)

@@ -9,14 +9,14 @@
  * by dfg_encoder_check().
  */
 struct dfg_encoder {
-	uint8_t *bytes; /* buffer of `room` bytes, of which the last `used` are taken */
-	size_t room, used;
+	uint8_t *bytes; /* buffer of `capacity` bytes, of which the last `used` are taken */
+	size_t capacity, used;
 	struct dfg_encoder_run {
 		const void *bytes;
 		size_t length;
 		size_t used; /* the encoder's length when the run was added */
 	} * run;         /* long runs of bytes, borrowed until the encoder is emptied */
-	size_t runs, runs_room;
+	size_t runs, runs_capacity;
 	size_t length; /* total length in bytes */
 	bool short_of_memory;
 };

@@ -21,8 +21,8 @@ enum {
 	ARG_IS_REF = 16,
 	ATTRDEF_NAME = 1,
 	ATTRDEF_DEFAULT = 3,
-	ROOM_LEAST = 256 * 1024,
-	ROOM_TIMES =
+	MEMORY_LEAST = 256 * 1024,
+	MEMORY_TIMES =
 		64, /* memory limit as a multiple of a body's bytes: an empty shape has two bytes in the file and a hundred in memory */
 };
 
@@ -261,7 +261,7 @@ static struct dfg_err *open_function(
 	struct dfg_reader r = {
 		.file = {.start = (const uint8_t *)body->s},
 		.arena = arena,
-		.budget = arena->total + ROOM_LEAST + ROOM_TIMES * body->length,
+		.budget = arena->total + MEMORY_LEAST + MEMORY_TIMES * body->length,
 	};
 	struct dfg_wire wire =
 		dfg_wire_start(&r.file, &dfg__function_def__descriptor, (const uint8_t *)body->s, body->length);
@@ -285,7 +285,7 @@ static struct dfg_err *list_functions(
 	struct dfg_wire_file file = {.start = graph->library};
 	struct dfg_wire walk =
 		dfg_wire_start(&file, &dfg__function_def_library__descriptor, graph->library, graph->n_library);
-	size_t room = 0, count = 0;
+	size_t capacity = 0, count = 0;
 	struct dfg_string *body = NULL;
 	for (;;) {
 		struct dfg_wire_field field;
@@ -297,8 +297,8 @@ static struct dfg_err *list_functions(
 		if (field.field->id != LIBRARY_FUNCTION)
 			continue;
 		DFG_TRY(dfg_function_name(&walk, &field, &name));
-		if (count == room) {
-			struct dfg_string *more = dfg_arena_zeros(arena, room = 2 * room + 16, sizeof *more);
+		if (count == capacity) {
+			struct dfg_string *more = dfg_arena_zeros(arena, capacity = 2 * capacity + 16, sizeof *more);
 			if (!more)
 				return dfg_no_memory("the function library");
 			if (count)

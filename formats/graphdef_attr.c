@@ -274,7 +274,7 @@ struct dfg_err *dfg_reader_attr(struct dfg_reader *r, const struct dfg_wire *wir
 	if (!err)
 		err = dfg_reader_word(r, &key, "the name of an attribute", &attr.name);
 	if (!err)
-		err = dfg_reader_reserve(r, &r->attr, &r->attr_room, r->n_attr + 1, sizeof *r->attr);
+		err = dfg_reader_reserve(r, &r->attr, &r->attr_capacity, r->n_attr + 1, sizeof *r->attr);
 	if (err)
 		return dfg_err_note(err, "attribute '%s'", key_words(&key).s);
 	r->attr[r->n_attr++] = attr;

@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-	ROOM_LEAST = 64 * 1024 * 1024,
-	ROOM_TIMES = 4,
+	MEMORY_LEAST = 64 * 1024 * 1024,
+	MEMORY_TIMES = 4,
 	SAMPLE = 256,     /* nodes after which the others are counted */
 	EDGE_POOL = 8192, /* edges per block: single ones would be rounded up to 16 bytes by the arena */
 	NAME_MOST = 4096,
@@ -83,13 +83,13 @@ static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)
 	while (slots / 2 < count)
 		slots *= 2;
 	need += slots > names->slots ? slots * sizeof *names->slot : 0;
-	need += count > names->room ? (count + count / 2) * sizeof *names->name : 0;
+	need += count > names->capacity ? (count + count / 2) * sizeof *names->name : 0;
 	if (need > r->budget || r->arena->total + r->held > r->budget - need)
 		return over_budget(r);
-	size_t before = names->slots * sizeof *names->slot + names->room * sizeof *names->name;
+	size_t before = names->slots * sizeof *names->slot + names->capacity * sizeof *names->name;
 	if (!dfg_map_reserve(names, count))
 		return dfg_no_memory("the names of nodes");
-	r->held += names->slots * sizeof *names->slot + names->room * sizeof *names->name - before;
+	r->held += names->slots * sizeof *names->slot + names->capacity * sizeof *names->name - before;
 	return NULL;
 }
 
@@ -234,8 +234,8 @@ static struct dfg_err *read_fields(
 			break;
 		case NODE_INPUT:
 			do {
-				if (r->n_input == r->input_room)
-					DFG_TRY(dfg_reader_reserve(r, &r->input, &r->input_room, r->n_input + 1, sizeof *r->input));
+				if (r->n_input == r->input_capacity)
+					DFG_TRY(dfg_reader_reserve(r, &r->input, &r->input_capacity, r->n_input + 1, sizeof *r->input));
 				r->input[r->n_input++] = (uint64_t)(field.tag - r->file.start);
 			} while (dfg_wire_again(wire, &field));
 			break;
@@ -281,7 +281,7 @@ static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wi
 	struct dfg_graph *graph = r->graph;
 	if (graph->count == DFG_NONE - 1)
 		return DFG_ERR(DFG_DATA, "the graph has more than %" PRIu32 " nodes, the limit", graph->count);
-	DFG_TRY(dfg_reader_reserve(r, &graph->node, &graph->room, (size_t)graph->count + 1, sizeof *graph->node));
+	DFG_TRY(dfg_reader_reserve(r, &graph->node, &graph->capacity, (size_t)graph->count + 1, sizeof *graph->node));
 	DFG_TRY(dfg_wire_open(wire, field, &inner));
 	struct dfg_node *node = &graph->node[graph->count];
 	*node = (struct dfg_node){0};
@@ -321,7 +321,7 @@ static struct dfg_err *expect_nodes(struct dfg_reader *r, const struct dfg_wire 
 	size_t need = count * (sizeof *graph->node + sizeof *graph->names.name) + slots;
 	if (need > r->budget || r->arena->total + r->held > r->budget - need)
 		return over_budget(r);
-	DFG_TRY(dfg_reader_reserve(r, &graph->node, &graph->room, count, sizeof *graph->node));
+	DFG_TRY(dfg_reader_reserve(r, &graph->node, &graph->capacity, count, sizeof *graph->node));
 	DFG_TRY(reserve_names(r, count));
 	r->held += slots - graph->names.slots * sizeof *graph->names.slot;
 	return NULL;
@@ -467,7 +467,7 @@ static void tell_unknown(const struct dfg_reader *r, const struct dfg_graph_opti
 
 size_t dfg_graphdef_limit(size_t size)
 {
-	return ROOM_LEAST + ROOM_TIMES * size;
+	return MEMORY_LEAST + MEMORY_TIMES * size;
 }
 
 struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size, const struct dfg_graph_options *options,

@@ -41,11 +41,11 @@ static bool take_word(struct scan *scan, const char *word)
 }
 
 /* 'text' or "text", without escapes. */
-static bool take_string(struct scan *scan, char *to, size_t room)
+static bool take_string(struct scan *scan, char *to, size_t capacity)
 {
 	char quote = take(scan, '\'') ? '\'' : take(scan, '"') ? '"' : 0;
 	const char *close = quote ? memchr(scan->at, quote, (size_t)(scan->end - scan->at)) : NULL;
-	if (!close || (size_t)(close - scan->at) >= room || memchr(scan->at, '\\', (size_t)(close - scan->at)))
+	if (!close || (size_t)(close - scan->at) >= capacity || memchr(scan->at, '\\', (size_t)(close - scan->at)))
 		return false;
 	memcpy(to, scan->at, (size_t)(close - scan->at));
 	to[close - scan->at] = '\0';

@@ -168,7 +168,7 @@ struct dfg_err *dfg_pbtxt_from_wire(const struct dfg_wire *message, struct dfg_o
 struct pieces {
 	struct dfg_out *out;
 	uint8_t *bytes;
-	size_t room;
+	size_t capacity;
 };
 
 static struct dfg_err *print_part(void *pieces_, struct dfg_encoder *part)
@@ -176,7 +176,7 @@ static struct dfg_err *print_part(void *pieces_, struct dfg_encoder *part)
 	struct pieces *pieces = pieces_;
 	DFG_TRY(dfg_encoder_check(part));
 	size_t length = part->length;
-	if (!dfg_reserve(&pieces->bytes, &pieces->room, length, 1))
+	if (!dfg_reserve(&pieces->bytes, &pieces->capacity, length, 1))
 		return dfg_no_memory("the text of a graph");
 	dfg_encoder_copy(part, pieces->bytes);
 	dfg_encoder_empty(part);

@@ -24,8 +24,8 @@ struct dfg_plan_folder {
 	const char **device;    /* full device names, by part */
 	struct dfg_blob *blob;  /* the files by part, from which the graphs borrow */
 	uint8_t (*digest)[DFG_SHA256];
-	uint64_t *nodes;      /* number of nodes of each part in the manifest */
-	size_t transfer_room; /* allocated entries of parts.transfer if the plan was read and owns it */
+	uint64_t *nodes;          /* number of nodes of each part in the manifest */
+	size_t transfer_capacity; /* allocated entries of parts.transfer if the plan was read and owns it */
 	struct dfg_arena arena;
 };
 

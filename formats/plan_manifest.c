@@ -290,7 +290,7 @@ static struct dfg_err *read_row(void *arg, const struct dfg_json *manifest, cons
 		DFG_TRY(read_head(manifest, plan));
 	if (i >= INT32_MAX)
 		return DFG_ERR(DFG_DATA, "transfers: there are more than %d", INT32_MAX);
-	if (!dfg_reserve(&plan->parts.transfer, &plan->transfer_room, i + 1, sizeof *plan->parts.transfer))
+	if (!dfg_reserve(&plan->parts.transfer, &plan->transfer_capacity, i + 1, sizeof *plan->parts.transfer))
 		return dfg_no_memory("the manifest of the plan");
 	DFG_TRY(dfg_err_note(read_transfer(transfer, (uint32_t)i, plan), "transfer %" PRIu64, i));
 	plan->parts.transfers = (uint32_t)i + 1;

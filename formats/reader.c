@@ -7,7 +7,7 @@
 
 enum { POOL = 64 * 1024, WORD_MOST = 4096, ROUND = 16 /* at most this much padding by an arena */ };
 
-static struct dfg_err *no_room(const struct dfg_reader *r, size_t bytes)
+static struct dfg_err *over_budget(const struct dfg_reader *r, size_t bytes)
 {
 	size_t taken = r->arena->total + r->held, most = bytes + ROUND;
 	if (most < bytes || most > r->budget || taken > r->budget - most)
@@ -15,36 +15,36 @@ static struct dfg_err *no_room(const struct dfg_reader *r, size_t bytes)
 	return dfg_no_memory("the graph");
 }
 
-struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_room)
+struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_capacity)
 {
 	r->arena->limit = r->budget > r->held ? r->budget - r->held : 1;
-	void *room = dfg_arena_zeros(r->arena, count, size);
-	if (!room)
-		return no_room(r, size && count > SIZE_MAX / size ? SIZE_MAX : count * size);
-	memcpy(out_room, &room, sizeof room); /* out_room is the address of a pointer of any type */
+	void *capacity = dfg_arena_zeros(r->arena, count, size);
+	if (!capacity)
+		return over_budget(r, size && count > SIZE_MAX / size ? SIZE_MAX : count * size);
+	memcpy(out_capacity, &capacity, sizeof capacity); /* out_capacity is the address of a pointer of any type */
 	return NULL;
 }
 
-struct dfg_err *dfg_reader_reserve(struct dfg_reader *r, void *array, size_t *room, size_t count, size_t size)
+struct dfg_err *dfg_reader_reserve(struct dfg_reader *r, void *array, size_t *capacity, size_t count, size_t size)
 {
-	if (count <= *room)
+	if (count <= *capacity)
 		return NULL;
-	size_t old = *room, most = (count > old + old / 2 ? count : old + old / 2) + 8;
+	size_t old = *capacity, most = (count > old + old / 2 ? count : old + old / 2) + 8;
 	if (most > r->budget / size || r->arena->total + r->held > r->budget - most * size)
-		return no_room(r, most > SIZE_MAX / size ? SIZE_MAX : most * size);
-	if (!dfg_reserve(array, room, count, size))
+		return over_budget(r, most > SIZE_MAX / size ? SIZE_MAX : most * size);
+	if (!dfg_reserve(array, capacity, count, size))
 		return dfg_no_memory("the graph");
-	r->held += (*room - old) * size;
+	r->held += (*capacity - old) * size;
 	return NULL;
 }
 
 struct dfg_err *dfg_reader_string(struct dfg_reader *r, const uint8_t *bytes, size_t length, const char **out_string)
 {
 	if (length + 1 > r->pool_left) {
-		size_t room = length + 1 > POOL / 4 ? length + 1 : POOL;
+		size_t capacity = length + 1 > POOL / 4 ? length + 1 : POOL;
 		char *fresh = NULL;
-		DFG_TRY(dfg_reader_allocate(r, room, 1, &fresh));
-		if (room != POOL) {
+		DFG_TRY(dfg_reader_allocate(r, capacity, 1, &fresh));
+		if (capacity != POOL) {
 			memcpy(fresh, bytes, length);
 			*out_string = fresh;
 			return NULL;
@@ -84,7 +84,7 @@ static struct dfg_err *new_word(
 		return NULL;
 	DFG_TRY(check_word(r, field, what));
 	DFG_TRY(dfg_reader_string(r, field->bytes, field->length, &s));
-	DFG_TRY(dfg_reader_reserve(r, &r->word, &r->word_room, r->words.count + 1, sizeof *r->word));
+	DFG_TRY(dfg_reader_reserve(r, &r->word, &r->word_capacity, r->words.count + 1, sizeof *r->word));
 	if (!dfg_map_put(&r->words, s, field->length, out_number, &is_new))
 		return dfg_no_memory("the graph");
 	return NULL;

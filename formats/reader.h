@@ -66,18 +66,18 @@ struct dfg_reader {
 		const struct dfg_op *op;
 		bool asked;
 	} * word; /* interned words, by number */
-	size_t word_room;
+	size_t word_capacity;
 	struct dfg_reader_recent {
 		const char *s;
 		uint32_t length, number;
 	} recent[64]; /* cache: most words are one of the last few */
 	char *pool;   /* storage for the bytes of names */
 	size_t pool_left;
-	struct dfg_edge *edge; /* room for edges of nodes */
+	struct dfg_edge *edge; /* space for edges of nodes */
 	size_t edge_left;
 
 	struct dfg_attr *attr; /* stack of attributes: those of the current node, and of functions within them */
-	size_t n_attr, attr_room;
+	size_t n_attr, attr_capacity;
 	struct dfg_reader_run {
 		const uint8_t *bytes; /* bytes of the file: the attributes at the end of a node */
 		uint32_t length, n_attr;
@@ -87,7 +87,7 @@ struct dfg_reader {
 	uint32_t unread_length;
 	size_t unknown;  /* file.unknown before these attributes */
 	uint64_t *input; /* offsets of the node's input fields in the file */
-	size_t n_input, input_room;
+	size_t n_input, input_capacity;
 
 	struct dfg_reader_late {
 		uint32_t node, length, hash;
@@ -101,11 +101,11 @@ struct dfg_reader {
 enum { DFG_READER_ERRORS = 20 };
 
 /* Allocates from the arena; DFG_DATA if the memory limit is exceeded. */
-DFG_MUST_CHECK struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_room);
+DFG_MUST_CHECK struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_capacity);
 
 /* Grows an array outside of the arena, as dfg_reserve. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_reserve(
-	struct dfg_reader *r, void *array, size_t *room, size_t count, size_t size);
+	struct dfg_reader *r, void *array, size_t *capacity, size_t count, size_t size);
 
 /* Copies a string with a terminating 0 to the storage of names. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_string(

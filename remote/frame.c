@@ -78,18 +78,18 @@ struct dfg_err *dfg_head_length(const uint8_t in[DFG_HEAD], size_t *out_length)
 /* The bytes must match the shape; strings have at least their lengths. */
 static struct dfg_err *check_bytes(const struct dfg_tensor *tensor, uint64_t bytes)
 {
-	size_t room;
+	size_t capacity;
 	for (int i = 0; i < tensor->shape.rank; i++)
 		if (tensor->shape.dim[i] < 0)
 			return DFG_ERR(DFG_PROTOCOL, "a tensor has the invalid shape %s", dfg_shape_words(&tensor->shape).s);
-	struct dfg_err *err = dfg_shape_bytes(&tensor->shape, tensor->dtype, &room);
+	struct dfg_err *err = dfg_shape_bytes(&tensor->shape, tensor->dtype, &capacity);
 	if (err) {
 		err->code = DFG_PROTOCOL;
 		return err;
 	}
 	bool strings = tensor->dtype == DFG_STRING;
-	uint64_t least = strings ? (uint64_t)dfg_shape_count(&tensor->shape) * 8 : room;
-	if (bytes < least || (bytes > least && (!strings || !room)))
+	uint64_t least = strings ? (uint64_t)dfg_shape_count(&tensor->shape) * 8 : capacity;
+	if (bytes < least || (bytes > least && (!strings || !capacity)))
 		return DFG_ERR(DFG_PROTOCOL, "a tensor %s cannot have %llu bytes",
 			dfg_type_words(tensor->dtype, &tensor->shape).s, (unsigned long long)bytes);
 	return NULL;

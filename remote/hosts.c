@@ -17,7 +17,7 @@ static const char *const option_name[OPTIONS] = {"job", "ssh", "addr", "slots", 
 struct reading {
 	struct dfg_arena *arena;
 	struct dfg_worker_host *worker;
-	size_t room;
+	size_t capacity;
 	uint32_t count;
 	bool file;           /* reading a file; else a list */
 	enum dfg_code fault; /* the code of errors */
@@ -173,7 +173,7 @@ static struct dfg_err *add(struct reading *r, const struct dfg_worker_host *work
 {
 	if (count > DFG_HOSTS_MOST - r->count)
 		return DFG_ERR(r->fault, "more than %d workers", DFG_HOSTS_MOST);
-	if (!dfg_reserve(&r->worker, &r->room, r->count + count, sizeof *r->worker))
+	if (!dfg_reserve(&r->worker, &r->capacity, r->count + count, sizeof *r->worker))
 		return dfg_no_memory("the hosts file");
 	for (uint32_t i = 0; i < count; i++)
 		r->worker[r->count++] = *worker;

@@ -22,7 +22,7 @@
  * bytes in flight.
  * - 8.1.0 to 8.1.2 stall in uploads: they are refused.
  */
-enum { BUFFER = 512 << 10, BUFFER_LARGEST = 10 << 20, CONNECT_MS = 10000, URL_ROOM = 320, PATIENT_POLLS = 256 };
+enum { BUFFER = 512 << 10, BUFFER_LARGEST = 10 << 20, CONNECT_MS = 10000, URL_SIZE = 320, PATIENT_POLLS = 256 };
 enum { OLDEST = 0x075800, STALLS_FROM = 0x080100, STALLS_TO = 0x080102, MENDED = 0x080200 };
 
 /* The events of a socket that libcurl waits for; epoll is updated late, when its events differ from these. */
@@ -235,12 +235,12 @@ static size_t write_callback(char *bytes, size_t size, size_t count, void *arg)
 }
 
 /* The read callback. Sends nothing before the peer has admitted us. */
-static size_t read_callback(char *to, size_t size, size_t room, void *arg)
+static size_t read_callback(char *to, size_t size, size_t capacity, void *arg)
 {
 	struct post *post = arg;
-	size_t count = post->exchange->stands ? dfg_exchange_says(post->exchange, (uint8_t *)to, size * room) : 0;
+	size_t count = post->exchange->stands ? dfg_exchange_says(post->exchange, (uint8_t *)to, size * capacity) : 0;
 	post->paused = !count;
-	post->said_all = count < size * room;
+	post->said_all = count < size * capacity;
 	return count ? count : CURL_READFUNC_PAUSE;
 }
 
@@ -458,7 +458,7 @@ static bool add_header(struct post *post, const char *name, const char *value)
 
 static bool set_headers(struct post *post)
 {
-	char bearer[DFG_SECRET_ROOM + 8], number[16];
+	char bearer[DFG_SECRET_SIZE + 8], number[16];
 	snprintf(bearer, sizeof bearer, "Bearer %s", post->client->http->secret);
 	snprintf(number, sizeof number, "%u", post->client->http->self);
 	bool good = add_header(post, "authorization", bearer) && add_header(post, "dfg-peer", number) &&
@@ -482,7 +482,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 static struct dfg_err *set_options(struct post *post, const char *address, bool tls)
 {
 	CURL *easy = post->easy;
-	char url[URL_ROOM];
+	char url[URL_SIZE];
 	snprintf(url, sizeof url, "%s://%s/link", tls ? "https" : "http", address);
 	bool good = !dfg_curl_easy_setopt(easy, CURLOPT_URL, url) &&
 				!dfg_curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, tls ? "https" : "http") &&

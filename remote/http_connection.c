@@ -58,10 +58,10 @@ static bool is_secret(const char *secret, const uint8_t *value, size_t length)
 {
 	static const char bearer[] = "Bearer ";
 	unsigned differs = 0;
-	if (length != sizeof bearer - 1 + DFG_SECRET_ROOM - 1 || memcmp(value, bearer, sizeof bearer - 1))
+	if (length != sizeof bearer - 1 + DFG_SECRET_SIZE - 1 || memcmp(value, bearer, sizeof bearer - 1))
 		return false;
 	value += sizeof bearer - 1;
-	for (int i = 0; i < DFG_SECRET_ROOM - 1; i++)
+	for (int i = 0; i < DFG_SECRET_SIZE - 1; i++)
 		differs |= (unsigned)((uint8_t)secret[i] ^ value[i]);
 	return !differs;
 }
@@ -128,7 +128,7 @@ void dfg_http_connection_answer(struct dfg_http_connection *connection, const ch
 }
 
 /* The body of the response: bytes of the exchange's send queue. */
-static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *to, size_t room, uint32_t *flags,
+static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *to, size_t capacity, uint32_t *flags,
 	nghttp2_data_source *source, void *arg)
 {
 	struct dfg_http_connection *connection = arg;
@@ -136,7 +136,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *to, 
 	(void)stream;
 	(void)flags;
 	(void)source;
-	size_t count = connection->exchange ? dfg_exchange_says(connection->exchange, to, room) : 0;
+	size_t count = connection->exchange ? dfg_exchange_says(connection->exchange, to, capacity) : 0;
 	connection->useful += count;
 	return count ? (ssize_t)count : NGHTTP2_ERR_DEFERRED;
 }
@@ -282,7 +282,7 @@ void dfg_http_connection_free(struct dfg_http_connection *connection)
 static bool put_out(struct dfg_http_connection *connection, const uint8_t *bytes, size_t count)
 {
 	if (!connection->tls) {
-		if (!dfg_reserve(&connection->out, &connection->out_room, connection->out_end + count, 1))
+		if (!dfg_reserve(&connection->out, &connection->out_capacity, connection->out_end + count, 1))
 			return false;
 		memcpy(connection->out + connection->out_end, bytes, count);
 		connection->out_end += count;
@@ -291,7 +291,7 @@ static bool put_out(struct dfg_http_connection *connection, const uint8_t *bytes
 	if (!dfg_tls_write(connection->tls, bytes, count))
 		return false;
 	for (size_t got = 1; got; connection->out_end += got) {
-		if (!dfg_reserve(&connection->out, &connection->out_room, connection->out_end + STRANGER_READS, 1))
+		if (!dfg_reserve(&connection->out, &connection->out_capacity, connection->out_end + STRANGER_READS, 1))
 			return false;
 		got = dfg_tls_drain(connection->tls, connection->out + connection->out_end, STRANGER_READS);
 	}

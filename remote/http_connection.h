@@ -63,7 +63,7 @@ struct dfg_http_connection {
 	struct dfg_exchange *exchange;
 
 	uint8_t *out; /* bytes for the network */
-	size_t out_room, out_first, out_end;
+	size_t out_capacity, out_first, out_end;
 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_http_connection_new(

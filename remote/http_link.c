@@ -69,9 +69,9 @@ bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, siz
 	return !exchange->link->broken;
 }
 
-size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room)
+size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t capacity)
 {
-	size_t count = exchange->link->broken ? 0 : dfg_send_queue_pull(&exchange->outlet, to, room);
+	size_t count = exchange->link->broken ? 0 : dfg_send_queue_pull(&exchange->outlet, to, capacity);
 	if (count)
 		exchange->said_ns = dfg_about_now_ns();
 	return count;

@@ -26,16 +26,16 @@ uint64_t dfg_about_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_ROOM])
+struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_SIZE])
 {
-	uint8_t bits[(DFG_SECRET_ROOM - 1) / 2];
+	uint8_t bits[(DFG_SECRET_SIZE - 1) / 2];
 	if (getrandom(bits, sizeof bits, 0) != (ssize_t)sizeof bits)
 		return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "the system has no random numbers: %s", strerror(errno));
 	for (size_t i = 0; i < sizeof bits; i++) {
 		out_secret[2 * i] = "0123456789abcdef"[bits[i] >> 4];
 		out_secret[2 * i + 1] = "0123456789abcdef"[bits[i] & 15];
 	}
-	out_secret[DFG_SECRET_ROOM - 1] = 0;
+	out_secret[DFG_SECRET_SIZE - 1] = 0;
 	return NULL;
 }
 
@@ -333,8 +333,8 @@ static struct dfg_err *open_wake(struct dfg_http_links *http)
 static struct dfg_err *check_secret(const char *secret)
 {
 	size_t length = secret ? strlen(secret) : 0;
-	if (length != DFG_SECRET_ROOM - 1 || strspn(secret, "0123456789abcdef") != length)
-		return DFG_ERR(DFG_CONFIG, "the secret must have %d hexadecimal digits", DFG_SECRET_ROOM - 1);
+	if (length != DFG_SECRET_SIZE - 1 || strspn(secret, "0123456789abcdef") != length)
+		return DFG_ERR(DFG_CONFIG, "the secret must have %d hexadecimal digits", DFG_SECRET_SIZE - 1);
 	return NULL;
 }
 
@@ -383,7 +383,7 @@ struct dfg_err *dfg_http_links_new(const struct dfg_http_links_options *options,
 		return dfg_no_memory("the HTTP links");
 	init_locks(http);
 	http->self = options->self;
-	memcpy(http->secret, options->secret, DFG_SECRET_ROOM);
+	memcpy(http->secret, options->secret, DFG_SECRET_SIZE);
 	http->sink = options->sink;
 	http->tensor_bytes = options->tensor_bytes ? options->tensor_bytes : memory_of_machine();
 	dfg_http_links_set_lease(http, options->lease_ms);

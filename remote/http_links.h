@@ -18,12 +18,12 @@
 struct dfg_http_links;
 
 enum {
-	DFG_SECRET_ROOM = 65, /* 64 hexadecimal digits and a 0 */
+	DFG_SECRET_SIZE = 65, /* 64 hexadecimal digits and a 0 */
 	DFG_LEASE_MS = 3000,  /* ms of silence after which a peer is lost, by default */
 };
 
 /* A new secret, of 256 random bits. */
-DFG_MUST_CHECK struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_ROOM]);
+DFG_MUST_CHECK struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_SIZE]);
 
 struct dfg_http_links_options {
 	uint32_t self;       /* this worker's number; DFG_LAUNCHER */

@@ -52,7 +52,7 @@ struct dfg_http_links_link {
 
 struct dfg_http_links {
 	uint32_t self;
-	char secret[DFG_SECRET_ROOM];
+	char secret[DFG_SECRET_SIZE];
 	struct dfg_link_sink sink;
 	size_t tensor_bytes;
 	_Atomic uint64_t lease_ns;
@@ -123,7 +123,7 @@ void dfg_exchange_stands(struct dfg_exchange *exchange);
 bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, size_t count);
 /* Takes err. The link ends later, on the thread of the links, when no library call is in progress. */
 void dfg_exchange_breaks(struct dfg_exchange *exchange, struct dfg_err *err);
-size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room);
+size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t capacity);
 
 /* The exchange for an authenticated peer; NULL where its link was not requested, or (*out_twice) already has one. */
 struct dfg_exchange *dfg_http_links_theirs(struct dfg_http_links *http, uint32_t peer, bool *out_twice);

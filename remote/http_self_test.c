@@ -126,7 +126,7 @@ static struct dfg_err *open_side(struct side *side, uint32_t self, const char *s
 
 static struct dfg_err *open_pair(struct side side[2])
 {
-	char secret[DFG_SECRET_ROOM];
+	char secret[DFG_SECRET_SIZE];
 	DFG_TRY(dfg_secret_make(secret));
 	for (uint32_t i = 0; i < 2; i++)
 		DFG_TRY(open_side(&side[i], i, secret));

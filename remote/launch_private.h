@@ -29,7 +29,7 @@ struct dfg_launch {
 	struct dfg_launch_options options;
 	struct dfg_arena arena;
 	pthread_mutex_t lock; /* guards the arena while workers start */
-	char secret[DFG_SECRET_ROOM];
+	char secret[DFG_SECRET_SIZE];
 	struct dfg_coordinator *coordinator;
 	struct dfg_http_links *http;
 	struct dfg_shm *shm;

@@ -89,13 +89,13 @@ static void put_arguments(const struct worker_process *worker_process, const cha
 }
 
 /* --listen of the worker: an address of the hosts file or this one, and the ports. */
-static void put_listen(const struct dfg_worker_host *host, const char *otherwise, char *out, size_t room)
+static void put_listen(const struct dfg_worker_host *host, const char *otherwise, char *out, size_t capacity)
 {
 	const char *colon = host->ports ? ":" : "", *ports = host->ports ? host->ports : "";
 	if (host->tcp)
-		snprintf(out, room, strchr(host->tcp, ':') ? "[%s]%s%s" : "%s%s%s", host->tcp, colon, ports);
+		snprintf(out, capacity, strchr(host->tcp, ':') ? "[%s]%s%s" : "%s%s%s", host->tcp, colon, ports);
 	else
-		snprintf(out, room, "%s%s%s", otherwise, colon, ports);
+		snprintf(out, capacity, "%s%s%s", otherwise, colon, ports);
 }
 
 static struct dfg_err *start_local(struct worker_process *worker_process)
@@ -207,7 +207,7 @@ static void *start(void *arg)
 }
 
 /* The local address from which the kernel would send to `far`. */
-static struct dfg_err *address_towards(const char *far, char *out, size_t room)
+static struct dfg_err *address_towards(const char *far, char *out, size_t capacity)
 {
 	char host_[200];
 	struct addrinfo wanted = {.ai_socktype = SOCK_DGRAM}, *found;
@@ -224,7 +224,7 @@ static struct dfg_err *address_towards(const char *far, char *out, size_t room)
 	freeaddrinfo(found);
 	if (fd >= 0)
 		close(fd);
-	snprintf(out, room, strchr(host_, ':') ? "[%s]" : "%s", host_);
+	snprintf(out, capacity, strchr(host_, ':') ? "[%s]" : "%s", host_);
 	return failed ? DFG_ERR(DFG_UNAVAILABLE, "this machine has no address that %s can reach", far) : NULL;
 }
 

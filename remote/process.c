@@ -100,10 +100,10 @@ static struct dfg_err *silent(struct dfg_process *process, const char *what)
 	return DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", ended ? how : what, *line ? " (" : "", line, *line ? ")" : "");
 }
 
-struct dfg_err *dfg_process_hello(struct dfg_process *process, double seconds, char *out_line, size_t room)
+struct dfg_err *dfg_process_hello(struct dfg_process *process, double seconds, char *out_line, size_t capacity)
 {
 	double until = seconds_now() + seconds;
-	for (size_t at = 0; at + 1 < room;) {
+	for (size_t at = 0; at + 1 < capacity;) {
 		struct pollfd waiting = {process->out, POLLIN, 0};
 		double left = until - seconds_now();
 		if (left <= 0 || poll(&waiting, 1, (int)(left * 1000) + 1) == 0)
@@ -129,15 +129,15 @@ void dfg_process_close_stdin(struct dfg_process *process)
 	process->in = -1;
 }
 
-static void tell_end(int status, char *out_how, size_t room)
+static void tell_end(int status, char *out_how, size_t capacity)
 {
 	if (WIFSIGNALED(status))
-		snprintf(out_how, room, "ended by signal %d", WTERMSIG(status));
+		snprintf(out_how, capacity, "ended by signal %d", WTERMSIG(status));
 	else
-		snprintf(out_how, room, "exited with status %d", WEXITSTATUS(status));
+		snprintf(out_how, capacity, "exited with status %d", WEXITSTATUS(status));
 }
 
-bool dfg_process_wait(struct dfg_process *process, double seconds, char *out_how, size_t room)
+bool dfg_process_wait(struct dfg_process *process, double seconds, char *out_how, size_t capacity)
 {
 	double until = seconds_now() + seconds;
 	int status;
@@ -145,7 +145,7 @@ bool dfg_process_wait(struct dfg_process *process, double seconds, char *out_how
 		pid_t pid = process->pid > 0 ? waitpid(process->pid, &status, WNOHANG) : 0;
 		if (pid > 0) {
 			process->pid = 0;
-			tell_end(status, out_how, room);
+			tell_end(status, out_how, capacity);
 			return true;
 		}
 		if (process->pid <= 0 || seconds_now() >= until)

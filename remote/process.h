@@ -30,12 +30,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_process_start(
  * none within `seconds`.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_process_hello(
-	struct dfg_process *process, double seconds, char *out_line, size_t room);
+	struct dfg_process *process, double seconds, char *out_line, size_t capacity);
 
 void dfg_process_close_stdin(struct dfg_process *process);
 
 /* Whether it has ended, or ends within these seconds; *out_how is "ended by signal 9" or "exited with status 71". */
-bool dfg_process_wait(struct dfg_process *process, double seconds, char *out_how, size_t room);
+bool dfg_process_wait(struct dfg_process *process, double seconds, char *out_how, size_t capacity);
 
 /* Closes its stdin and ends it; by force where it has not ended after these seconds. */
 void dfg_process_end(struct dfg_process *process, double seconds);

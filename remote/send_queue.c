@@ -206,12 +206,12 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Writes as many bytes of the frame as fit. */
-static size_t pull_frame(struct dfg_send_queue *outlet, uint8_t *to, size_t room)
+static size_t pull_frame(struct dfg_send_queue *outlet, uint8_t *to, size_t capacity)
 {
-	size_t front = least(outlet->front_length - outlet->front_done, room);
+	size_t front = least(outlet->front_length - outlet->front_done, capacity);
 	memcpy(to, outlet->front + outlet->front_done, front);
 	outlet->front_done += front;
-	size_t body = least(outlet->body_left, room - front);
+	size_t body = least(outlet->body_left, capacity - front);
 	if (body) {
 		memcpy(to + front, outlet->body, body);
 		outlet->crc = dfg_crc32c(outlet->crc, to + front, body);
@@ -219,17 +219,17 @@ static size_t pull_frame(struct dfg_send_queue *outlet, uint8_t *to, size_t room
 		outlet->body_left -= body;
 	}
 	size_t done = front + body;
-	for (; done < room && outlet->tail_left; outlet->tail_left--)
+	for (; done < capacity && outlet->tail_left; outlet->tail_left--)
 		to[done++] = (uint8_t)(outlet->crc >> 8 * (DFG_LINK_FRAME_TAIL - outlet->tail_left));
 	if (!outlet->tail_left)
 		end_frame(outlet);
 	return done;
 }
 
-size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t room)
+size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t capacity)
 {
 	size_t done = 0;
-	while (done < room && (outlet->tail_left || begin_next(outlet)))
-		done += pull_frame(outlet, to + done, room - done);
+	while (done < capacity && (outlet->tail_left || begin_next(outlet)))
+		done += pull_frame(outlet, to + done, capacity - done);
 	return done;
 }

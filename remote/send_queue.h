@@ -44,5 +44,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet,
 void dfg_send_queue_credit(struct dfg_send_queue *outlet, uint64_t credit);
 void dfg_send_queue_grant(struct dfg_send_queue *outlet, uint64_t granted);
 
-/* Writes at most `room` bytes; 0: there is nothing to send now. */
-size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t room);
+/* Writes at most `capacity` bytes; 0: there is nothing to send now. */
+size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t capacity);

@@ -25,7 +25,7 @@ struct hello shm_hello(const struct dfg_shm_options *options, const char *secret
 static bool same_secret(const char *a, const char *b)
 {
 	volatile uint8_t other = 0;
-	for (int i = 0; i < DFG_SECRET_ROOM - 1; i++)
+	for (int i = 0; i < DFG_SECRET_SIZE - 1; i++)
 		other = other | (uint8_t)(a[i] ^ b[i]);
 	return !other;
 }

@@ -141,7 +141,7 @@ struct hello {
 	uint32_t version, bytes; /* bytes of the segment, whose layout depends on the build */
 	uint32_t self;           /* the number of the sender */
 	uint32_t refused;        /* in an answer: an enum dfg_code, the other fields are then zero; 0: accepted */
-	char secret[DFG_SECRET_ROOM - 1];
+	char secret[DFG_SECRET_SIZE - 1];
 };
 struct hello shm_hello(const struct dfg_shm_options *options, const char *secret);
 
@@ -191,7 +191,7 @@ struct arrival {
 struct dfg_shm {
 	struct dfg_shm_options options;
 	_Atomic uint32_t patience_ms;
-	char secret[DFG_SECRET_ROOM - 1];
+	char secret[DFG_SECRET_SIZE - 1];
 	char host[DFG_SHM_ADDRESS], address[DFG_SHM_ADDRESS];
 	int listener, nudge;
 	pthread_t thread;

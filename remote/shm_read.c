@@ -205,7 +205,7 @@ static struct dfg_err *take_frame(struct shm_link *link, size_t there, bool *out
 }
 
 /* A waiting writer saw the ring fuller than it is now, so checking at this point tells it in time. */
-static void tell_room(struct shm_link *link)
+static void tell_capacity(struct shm_link *link)
 {
 	if (link->given < RING_BYTES / 4)
 		return;
@@ -229,6 +229,6 @@ struct dfg_err *shm_link_read(struct shm_link *link, bool *out_some)
 		ring_give_back(&link->in);
 		atomic_store_explicit(&link->read_to, link->in.at, memory_order_relaxed);
 		link->given += link->in.at - before;
-		tell_room(link);
+		tell_capacity(link);
 	}
 }

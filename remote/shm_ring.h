@@ -59,7 +59,7 @@ struct ring_reader {
  * The number of bytes that can be written; the reader's position is read again where fewer than `want` were known.
  * False: that position is impossible.
  */
-static inline bool ring_room(struct ring_writer *writer, size_t want, size_t *out_free)
+static inline bool ring_space(struct ring_writer *writer, size_t want, size_t *out_free)
 {
 	if (RING_BYTES - (writer->at - writer->read) < want) {
 		uint64_t read = atomic_load_explicit(&writer->way->read, memory_order_acquire);

@@ -77,17 +77,17 @@ static size_t needs(const struct outgoing *out)
 /*
  * Whether there is space to continue. If not, the peer is told that a writer waits. False too where the ring is broken.
  */
-static bool has_room(struct shm_link *link, const struct outgoing *out, size_t *out_free)
+static bool has_space(struct shm_link *link, const struct outgoing *out, size_t *out_free)
 {
 	size_t want = needs(out);
-	if (!ring_room(&link->out, want, out_free))
+	if (!ring_space(&link->out, want, out_free))
 		return fault(link);
 	if (*out_free >= want)
 		return true;
 	atomic_store(&link->here->waiting, 1);
 	/* the peer reads, then checks for waiting writers; this checks for space again after the store */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!ring_room(&link->out, want, out_free))
+	if (!ring_space(&link->out, want, out_free))
 		return fault(link);
 	return *out_free >= want;
 }
@@ -126,7 +126,7 @@ static bool write_queued(struct shm_link *link, size_t *left, bool *moved)
 	while (*left && atomic_load(&link->queued)) {
 		size_t free;
 		struct outgoing *out = next_of(link);
-		if (!has_room(link, out, &free))
+		if (!has_space(link, out, &free))
 			return false;
 		uint64_t before = out->sent;
 		write_frame(link, out, free);
@@ -148,11 +148,11 @@ static bool write_queued(struct shm_link *link, size_t *left, bool *moved)
 bool shm_link_push(struct shm_link *link)
 {
 	size_t left = PUSH_MOST;
-	bool moved = false, room = true;
-	while (room && left && atomic_load(&link->queued) && !atomic_load(&link->lost)) {
+	bool moved = false, capacity = true;
+	while (capacity && left && atomic_load(&link->queued) && !atomic_load(&link->lost)) {
 		if (pthread_mutex_trylock(&link->writing))
 			return moved;
-		room = write_queued(link, &left, &moved);
+		capacity = write_queued(link, &left, &moved);
 		pthread_mutex_unlock(&link->writing);
 	}
 	if (!left && atomic_load(&link->queued))
@@ -166,7 +166,7 @@ bool shm_link_could_push(struct shm_link *link)
 	bool could = false;
 	pthread_mutex_lock(&link->writing); /* the holder may have checked before the peer was asked to wake us */
 	if (atomic_load(&link->queued) && !atomic_load(&link->lost))
-		could = has_room(link, next_of(link), &free);
+		could = has_space(link, next_of(link), &free);
 	pthread_mutex_unlock(&link->writing);
 	return could;
 }
@@ -227,7 +227,7 @@ static bool write_now(struct shm_link *link, struct outgoing *out)
 	size_t free;
 	if (out->bytes > SMALL_MOST || atomic_load(&link->queued) || pthread_mutex_trylock(&link->writing))
 		return false;
-	bool now = !atomic_load(&link->queued) && has_room(link, out, &free);
+	bool now = !atomic_load(&link->queued) && has_space(link, out, &free);
 	if (now)
 		write_frame(link, out, free);
 	pthread_mutex_unlock(&link->writing);

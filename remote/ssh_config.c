@@ -18,15 +18,15 @@ enum { FILE_MOST = 1 << 20, DEPTH_MOST = 16 };
 
 static struct dfg_err *add_word(struct dfg_ssh_reading *r, struct dfg_ssh_words *words, const char *word)
 {
-	if (words->count == words->room) {
-		size_t room = words->room ? 2 * words->room : 4;
-		const char **more = dfg_arena_zeros(r->arena, room, sizeof *more);
+	if (words->count == words->capacity) {
+		size_t capacity = words->capacity ? 2 * words->capacity : 4;
+		const char **more = dfg_arena_zeros(r->arena, capacity, sizeof *more);
 		if (!more)
 			return dfg_no_memory("the ssh configuration");
 		for (size_t i = 0; i < words->count; i++)
 			more[i] = words->word[i];
 		words->word = more;
-		words->room = room;
+		words->capacity = capacity;
 	}
 	words->word[words->count++] = word;
 	return NULL;
@@ -421,9 +421,9 @@ static struct dfg_err *read_file(struct dfg_ssh_reading *r, const char *path, bo
 
 static struct dfg_err *find_home(struct dfg_ssh_reading *r)
 {
-	char room[4096];
+	char capacity[4096];
 	struct passwd passwd = {0}, *found = NULL;
-	getpwuid_r(getuid(), &passwd, room, sizeof room, &found);
+	getpwuid_r(getuid(), &passwd, capacity, sizeof capacity, &found);
 	const char *home = getenv("HOME");
 	r->local_user = dfg_arena_print(r->arena, "%s", found ? found->pw_name : "root");
 	if (!home || !*home)

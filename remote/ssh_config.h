@@ -18,7 +18,7 @@ struct dfg_ssh_entry {
 	uint16_t port;         /* never 0 */
 	struct dfg_ssh_words {
 		const char **word;
-		size_t count, room;
+		size_t count, capacity;
 	} identity, known_hosts, global_known_hosts; /* files; identities in the order they are tried */
 	bool accept_new;            /* a host without a key in any known_hosts is trusted, and its key is added */
 	bool identities_only;       /* the agent's keys count only if they are those of identity files */

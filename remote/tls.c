@@ -10,7 +10,7 @@ enum { DAY = 24 * 60 * 60 };
 
 struct dfg_tls {
 	SSL_CTX *context;
-	char fingerprint[DFG_FINGERPRINT_ROOM];
+	char fingerprint[DFG_FINGERPRINT_SIZE];
 };
 
 struct dfg_tls_session {
@@ -34,14 +34,14 @@ static int choose(SSL *ssl, const unsigned char **out, unsigned char *out_length
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-static bool fingerprint(EVP_PKEY *key, char out[DFG_FINGERPRINT_ROOM])
+static bool fingerprint(EVP_PKEY *key, char out[DFG_FINGERPRINT_SIZE])
 {
 	unsigned char *der = NULL, digest[32];
 	size_t length = 0;
 	int bytes = dfg_i2d_PUBKEY(key, &der);
 	bool good = bytes > 0 && dfg_EVP_Q_digest(NULL, "SHA256", NULL, der, (size_t)bytes, digest, &length);
 	if (good) {
-		int at = snprintf(out, DFG_FINGERPRINT_ROOM, "sha256:");
+		int at = snprintf(out, DFG_FINGERPRINT_SIZE, "sha256:");
 		dfg_EVP_EncodeBlock((unsigned char *)out + at, digest, (int)length);
 	}
 	dfg_CRYPTO_free(der, __FILE__, __LINE__);
@@ -162,10 +162,10 @@ bool dfg_tls_is_up(const struct dfg_tls_session *session)
 	return session->up;
 }
 
-int dfg_tls_read(struct dfg_tls_session *session, uint8_t *to, size_t room)
+int dfg_tls_read(struct dfg_tls_session *session, uint8_t *to, size_t capacity)
 {
 	dfg_ERR_clear_error();
-	int count = dfg_SSL_read(session->ssl, to, (int)room);
+	int count = dfg_SSL_read(session->ssl, to, (int)capacity);
 	return count > 0 ? count : only_wants(session, count) ? 0 : -1;
 }
 
@@ -175,8 +175,8 @@ bool dfg_tls_write(struct dfg_tls_session *session, const uint8_t *bytes, size_t
 	return !count || dfg_SSL_write(session->ssl, bytes, (int)count) == (int)count;
 }
 
-size_t dfg_tls_drain(struct dfg_tls_session *session, uint8_t *to, size_t room)
+size_t dfg_tls_drain(struct dfg_tls_session *session, uint8_t *to, size_t capacity)
 {
-	int count = dfg_BIO_read(session->out, to, (int)room);
+	int count = dfg_BIO_read(session->out, to, (int)capacity);
 	return count > 0 ? (size_t)count : 0;
 }

@@ -13,7 +13,7 @@
 struct dfg_tls;
 struct dfg_tls_session;
 
-enum { DFG_FINGERPRINT_ROOM = 64 };
+enum { DFG_FINGERPRINT_SIZE = 64 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_tls_new(struct dfg_tls **out_tls);
 void dfg_tls_free(struct dfg_tls *tls);
@@ -30,10 +30,10 @@ bool dfg_tls_feed(struct dfg_tls_session *session, const uint8_t *bytes, size_t 
 bool dfg_tls_is_up(const struct dfg_tls_session *session); /* the handshake is complete */
 
 /* Reads decrypted bytes; 0: none now; -1: the connection has ended. */
-int dfg_tls_read(struct dfg_tls_session *session, uint8_t *to, size_t room);
+int dfg_tls_read(struct dfg_tls_session *session, uint8_t *to, size_t capacity);
 
 /* Encrypts bytes for the peer; takes all. */
 bool dfg_tls_write(struct dfg_tls_session *session, const uint8_t *bytes, size_t count);
 
 /* Takes encrypted bytes for the network; returns their count. */
-size_t dfg_tls_drain(struct dfg_tls_session *session, uint8_t *to, size_t room);
+size_t dfg_tls_drain(struct dfg_tls_session *session, uint8_t *to, size_t capacity);

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 /* The start of a small file of the kernel's; "" where there is none. */
-static void read_start(const char *path, char *text, size_t room)
+static void read_start(const char *path, char *text, size_t capacity)
 {
 	text[0] = '\0';
 	int fd = dfg_fs->open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	ssize_t n = dfg_fs->read(fd, text, room - 1);
+	ssize_t n = dfg_fs->read(fd, text, capacity - 1);
 	text[n > 0 ? n : 0] = '\0';
 	dfg_fs->close(fd);
 }

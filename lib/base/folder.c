@@ -21,10 +21,10 @@ static struct dfg_err *no_output(const char *path)
 /* "DIRECTORY/NAME" from the heap; NULL when memory is short. */
 static char *join(const char *directory, const char *name)
 {
-	size_t room = strlen(directory) + strlen(name) + 2;
-	char *path = dfg_zeros(room, 1);
+	size_t capacity = strlen(directory) + strlen(name) + 2;
+	char *path = dfg_zeros(capacity, 1);
 	if (path)
-		snprintf(path, room, "%s/%s", directory, name);
+		snprintf(path, capacity, "%s/%s", directory, name);
 	return path;
 }
 
@@ -102,14 +102,14 @@ static struct dfg_err *create_beside(struct dfg_folder *folder)
 {
 	static unsigned serial;
 	struct stat stat_;
-	size_t room = strlen(folder->path) + 48;
+	size_t capacity = strlen(folder->path) + 48;
 	const char *slash = strrchr(folder->path, '/');
 	int parent = slash ? (int)(slash - folder->path) + 1 : 0;
-	if (!(folder->temporary = dfg_zeros(room, 1)))
+	if (!(folder->temporary = dfg_zeros(capacity, 1)))
 		return dfg_no_memory("the paths of a folder");
 	int failed = -1;
 	for (int tries = 0; tries < 100; tries++) {
-		snprintf(folder->temporary, room, "%.*s.%s.%ld-%u.tmp", parent, folder->path, folder->path + parent,
+		snprintf(folder->temporary, capacity, "%.*s.%s.%ld-%u.tmp", parent, folder->path, folder->path + parent,
 			(long)getpid(), serial++);
 		failed = dfg_fs->mkdir(folder->temporary, 0777);
 		if (!failed || errno != EEXIST)
@@ -143,7 +143,7 @@ struct dfg_err *dfg_folder_open(
 
 struct dfg_err *dfg_folder_file(struct dfg_folder *folder, const char *name, const char **out_path)
 {
-	if (!dfg_reserve(&folder->file, &folder->room, folder->files + 1, sizeof *folder->file))
+	if (!dfg_reserve(&folder->file, &folder->capacity, folder->files + 1, sizeof *folder->file))
 		return dfg_no_memory("the paths of a folder");
 	if (!(folder->file[folder->files] = join(folder->temporary, name)))
 		return dfg_no_memory("the paths of a folder");
@@ -194,11 +194,11 @@ static struct dfg_err *cannot_replace(const struct dfg_folder *folder)
 static struct dfg_err *swap_by_steps(const struct dfg_folder *folder)
 {
 	struct dfg_err *err = NULL;
-	size_t room = strlen(folder->temporary) + 5;
-	char *aside = dfg_zeros(room, 1);
+	size_t capacity = strlen(folder->temporary) + 5;
+	char *aside = dfg_zeros(capacity, 1);
 	if (!aside)
 		return dfg_no_memory("the paths of a folder");
-	snprintf(aside, room, "%s.old", folder->temporary);
+	snprintf(aside, capacity, "%s.old", folder->temporary);
 	if (dfg_fs->rename(folder->path, aside)) {
 		err = cannot_replace(folder);
 	} else if (dfg_fs->rename(folder->temporary, folder->path)) {

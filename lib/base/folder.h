@@ -15,7 +15,7 @@ struct dfg_folder {
 	bool if_changed, exists;
 	bool (*ours)(const char *name);
 	char **file; /* paths in the temporary folder */
-	size_t files, room;
+	size_t files, capacity;
 	struct dfg_folder *next; /* the next in the list of folders that a signal must remove */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_folder_open(

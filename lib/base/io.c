@@ -54,22 +54,22 @@ static size_t stream_most(void)
 	return pages > 0 && size > 0 ? (size_t)pages / 2 * (size_t)size : SIZE_MAX / 2;
 }
 
-/* Pipes have no length: room doubles. */
+/* Pipes have no length: the capacity doubles. */
 static struct dfg_err *read_all(int fd, const char *path, size_t limit, struct dfg_blob *blob)
 {
 	uint8_t *bytes = NULL;
-	size_t room = 0, size = 0, most = stream_most();
+	size_t capacity = 0, size = 0, most = stream_most();
 	struct dfg_err *err = NULL;
 	while (!err) {
 		if (size > most) {
 			err = DFG_ERR(DFG_MEMORY, "%s: has more than %zu bytes, half of this machine's memory", path, most);
 			break;
 		}
-		if (size == room && !dfg_reserve(&bytes, &room, room ? 2 * room : 64 * 1024, 1)) {
+		if (size == capacity && !dfg_reserve(&bytes, &capacity, capacity ? 2 * capacity : 64 * 1024, 1)) {
 			err = DFG_ERR(DFG_MEMORY, "%s: no memory for more than %zu bytes", path, size);
 			break;
 		}
-		ssize_t got = dfg_fs->read(fd, bytes + size, room - size);
+		ssize_t got = dfg_fs->read(fd, bytes + size, capacity - size);
 		if (got == 0)
 			break;
 		if (got < 0 && errno != EINTR)
@@ -263,12 +263,12 @@ static struct dfg_err *create_beside(const char *path, struct dfg_out *out)
 	static unsigned serial;
 	struct stat old;
 	bool replaces = !stat(path, &old);
-	size_t room = strlen(path) + 48;
-	if (!(out->temporary = dfg_zeros(room, 1)))
+	size_t capacity = strlen(path) + 48;
+	if (!(out->temporary = dfg_zeros(capacity, 1)))
 		return dfg_no_memory("an output file");
 	size_t parent = parent_length(path);
 	for (int tries = 0; tries < 100; tries++) {
-		snprintf(out->temporary, room, "%.*s.%.*s.%ld-%u.tmp", (int)parent, path, NAME_SHOWN, path + parent,
+		snprintf(out->temporary, capacity, "%.*s.%.*s.%ld-%u.tmp", (int)parent, path, NAME_SHOWN, path + parent,
 			(long)getpid(), serial++);
 		out->fd = dfg_fs->open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : 0666);
 		if (out->fd >= 0 || errno != EEXIST)

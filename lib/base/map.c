@@ -90,7 +90,8 @@ bool dfg_map_reserve(struct dfg_map *map, size_t count)
 	size_t slots = map->slots ? map->slots : FIRST_SLOTS;
 	while (slots / 2 < count)
 		slots *= 2;
-	return dfg_reserve(&map->name, &map->room, count, sizeof *map->name) && (slots == map->slots || rehash(map, slots));
+	return dfg_reserve(&map->name, &map->capacity, count, sizeof *map->name) &&
+		   (slots == map->slots || rehash(map, slots));
 }
 
 bool dfg_map_put_hash(

@@ -15,7 +15,7 @@ struct dfg_map {
 		uint32_t length, hash;
 	} * name; /* by number */
 	size_t count;
-	size_t room;
+	size_t capacity;
 	uint64_t *slot; /* number + 1, and the hash above it, or 0 */
 	size_t slots;   /* a power of two, or 0 */
 };

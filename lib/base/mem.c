@@ -46,14 +46,14 @@ void *dfg_zeros(size_t count, size_t size)
 	return memory ? memset(memory, 0, bytes) : NULL;
 }
 
-/* The array of room elements with room for more, and zeroes in that. */
-static void *enlarge(void *old, size_t room, size_t more, size_t size)
+/* The array with more than its capacity of elements; the added ones are zero. */
+static void *enlarge(void *old, size_t capacity, size_t more, size_t size)
 {
 	void *new;
 	size_t bytes;
 	if (!old || !dfg_mem->grow) {
 		if ((new = dfg_zeros(more, size)) && old)
-			memcpy(new, old, room * size);
+			memcpy(new, old, capacity * size);
 		if (new)
 			dfg_free(old);
 		return new;
@@ -61,23 +61,23 @@ static void *enlarge(void *old, size_t room, size_t more, size_t size)
 	if (__builtin_mul_overflow(more, size, &bytes) || bytes > PTRDIFF_MAX)
 		return NULL;
 	if ((new = dfg_mem->grow(dfg_mem, old, bytes)))
-		memset((char *)new + room *size, 0, bytes - room * size);
+		memset((char *)new + capacity *size, 0, bytes - capacity * size);
 	return new;
 }
 
-bool dfg_reserve(void *array, size_t *room, size_t count, size_t size)
+bool dfg_reserve(void *array, size_t *capacity, size_t count, size_t size)
 {
-	if (count <= *room)
+	if (count <= *capacity)
 		return true;
 	void *old, *new;
-	size_t more = *room + *room / 2 < count ? count : *room + *room / 2;
+	size_t more = *capacity + *capacity / 2 < count ? count : *capacity + *capacity / 2;
 	if (more < 8)
 		more = 8;
 	memcpy(&old, array, sizeof old); /* array is the address of a pointer to any type */
-	if (!(new = enlarge(old, *room, more, size)))
+	if (!(new = enlarge(old, *capacity, more, size)))
 		return false;
 	memcpy(array, &new, sizeof new);
-	*room = more;
+	*capacity = more;
 	return true;
 }
 

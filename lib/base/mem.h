@@ -26,10 +26,10 @@ extern struct dfg_allocator *dfg_mem;
 void *dfg_zeros(size_t count, size_t size);
 
 /*
- * Grows the array *array, which has capacity for *room elements of size bytes, to at least `count`: by half at a time,
+ * Grows the array *array, which has space for *capacity elements of size bytes, to at least `count`: by half at a time,
  * keeping the elements and zeroing the new ones. False, with nothing changed, when memory is short.
  */
-bool dfg_reserve(void *array, size_t *room, size_t count, size_t size);
+bool dfg_reserve(void *array, size_t *capacity, size_t count, size_t size);
 
 void dfg_free(void *memory);
 

@@ -12,9 +12,9 @@
 
 static bool reserve(struct dfg_text *text, size_t more)
 {
-	if (more < text->room - text->length && !text->short_of_memory)
+	if (more < text->capacity - text->length && !text->short_of_memory)
 		return true;
-	if (text->short_of_memory || !dfg_reserve(&text->s, &text->room, text->length + more + 1, 1)) {
+	if (text->short_of_memory || !dfg_reserve(&text->s, &text->capacity, text->length + more + 1, 1)) {
 		text->short_of_memory = true;
 		return false;
 	}
@@ -36,7 +36,7 @@ void dfg_text_add(struct dfg_text *text, const char *fmt, ...)
 	va_list args, again;
 	va_start(args, fmt);
 	va_copy(again, args);
-	size_t left = text->room - text->length;
+	size_t left = text->capacity - text->length;
 	int length = vsnprintf(left ? text->s + text->length : NULL, left, fmt, args);
 	if (length >= 0 && (size_t)length >= left && reserve(text, (size_t)length))
 		vsnprintf(text->s + text->length, (size_t)length + 1, fmt, again);

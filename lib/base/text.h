@@ -12,7 +12,7 @@
  */
 struct dfg_text {
 	char *s; /* never NULL after the first addition that had memory; ends in 0 */
-	size_t length, room;
+	size_t length, capacity;
 	bool short_of_memory;
 };
 
@@ -33,7 +33,7 @@ void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, siz
 void dfg_text_printable(struct dfg_text *text, const void *bytes, size_t count, const char *kept);
 
 /*
- * Makes one line of the text, which has room for `size` bytes: each line break becomes "\n", two characters. What no longer
+ * Makes one line of the text, which has space for `size` bytes: each line break becomes "\n", two characters. What no longer
  * fits is lost at the end. Errors and reports do this to names, so that a line break in a name cannot begin a line.
  */
 void dfg_one_line(char *text, size_t size);

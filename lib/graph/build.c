@@ -69,7 +69,7 @@ struct dfg_err *dfg_builder_init(struct dfg_builder *builder, struct dfg_graph *
 	struct dfg_arena scratch = {0};
 	*builder = (struct dfg_builder){.graph = graph, .facts = {.arena = graph->arena}};
 	struct dfg_err *err = NULL;
-	if (!dfg_reserve(&builder->facts.first, &builder->facts.nodes_room, 2, sizeof *builder->facts.first))
+	if (!dfg_reserve(&builder->facts.first, &builder->facts.nodes_capacity, 2, sizeof *builder->facts.first))
 		err = dfg_no_memory("a new node");
 	if (!err && graph->count)
 		err = infer_all(builder, &scratch);

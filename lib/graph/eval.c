@@ -6,7 +6,7 @@
 struct eval {
 	size_t most;
 	void **scratch;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static struct dfg_err *check(const struct eval *eval, size_t bytes)
@@ -30,7 +30,7 @@ static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_
 {
 	struct eval *eval = ctx->runner;
 	DFG_TRY(check(eval, bytes));
-	if (!dfg_reserve(&eval->scratch, &eval->room, eval->count + 1, sizeof *eval->scratch) ||
+	if (!dfg_reserve(&eval->scratch, &eval->capacity, eval->count + 1, sizeof *eval->scratch) ||
 		!(*out_memory = dfg_mem->take(dfg_mem, bytes, DFG_ALIGN)))
 		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes", bytes);
 	eval->scratch[eval->count++] = *out_memory;

@@ -15,8 +15,8 @@ void dfg_facts_release(struct dfg_facts *facts)
 
 struct dfg_err *dfg_facts_add(struct dfg_facts *facts, uint32_t n_out)
 {
-	if (!dfg_reserve(&facts->fact, &facts->room, facts->count + n_out, sizeof(void *)) ||
-		!dfg_reserve(&facts->first, &facts->nodes_room, facts->nodes + 2, sizeof *facts->first))
+	if (!dfg_reserve(&facts->fact, &facts->capacity, facts->count + n_out, sizeof(void *)) ||
+		!dfg_reserve(&facts->first, &facts->nodes_capacity, facts->nodes + 2, sizeof *facts->first))
 		return DFG_ERR(DFG_MEMORY, "no memory for the facts of %zu nodes", facts->nodes);
 	for (uint32_t i = 0; i < n_out; i++)
 		facts->fact[facts->count++] = &dfg_fact_nothing;

@@ -29,9 +29,9 @@ extern const struct dfg_inferred dfg_fact_nothing;
 struct dfg_facts {
 	struct dfg_arena *arena;
 	const struct dfg_inferred **fact; /* by tensor */
-	size_t count, room;
+	size_t count, capacity;
 	uint32_t *first; /* by node, its first tensor; node n has first[n + 1] - first[n] outputs */
-	size_t nodes, nodes_room;
+	size_t nodes, nodes_capacity;
 	struct dfg_resolve_cache *alike;
 };
 
@@ -73,7 +73,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_known_tensor(
 
 /*
  * Infers one node from what is known of its inputs (in[i] NULL: nothing): types are checked against the declaration,
- * shapes and small values follow. out has room for call->n_out facts. Errors name the node.
+ * shapes and small values follow. out has space for call->n_out facts. Errors name the node.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_infer_node(const struct dfg_resolved_node *call,
 	const struct dfg_inferred *const *in, struct dfg_arena *arena, struct dfg_inferred *out);

@@ -21,7 +21,7 @@ void dfg_graph_release(struct dfg_graph *graph)
 struct dfg_err *dfg_graph_add(struct dfg_graph *graph, const struct dfg_node *node, uint32_t *out_number)
 {
 	bool is_new;
-	if (!dfg_reserve(&graph->node, &graph->room, (size_t)graph->count + 1, sizeof *graph->node) ||
+	if (!dfg_reserve(&graph->node, &graph->capacity, (size_t)graph->count + 1, sizeof *graph->node) ||
 		!dfg_map_put(&graph->names, node->name, strlen(node->name), out_number, &is_new))
 		return DFG_ERR(DFG_MEMORY, "no memory for node '%s'", node->name);
 	if (!is_new)

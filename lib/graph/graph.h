@@ -40,7 +40,7 @@ struct dfg_graph {
 	struct dfg_arena *arena;
 	struct dfg_node *node;
 	uint32_t count;
-	size_t room;
+	size_t capacity;
 	struct dfg_map names;           /* number of a name = number of its node */
 	int32_t producer, min_consumer; /* of the file; ours 27 and 0 */
 	const int32_t *bad_consumer;

@@ -151,7 +151,7 @@ struct dfg_err *dfg_op_shape(struct dfg_infer *node)
 }
 
 /* The arrays that inference of a node requires, in one allocation, or none for few inputs. */
-struct room {
+struct capacity {
 	const struct dfg_shape *shape[FEW];
 	const struct dfg_known_value *known[FEW];
 	const struct dfg_handle_type *holds[FEW];
@@ -160,15 +160,15 @@ struct room {
 	const struct dfg_handle_type *out_holds[FEW];
 };
 
-static struct dfg_err *allocate(struct dfg_infer *node, struct room *room, void **out_more)
+static struct dfg_err *allocate(struct dfg_infer *node, struct capacity *capacity, void **out_more)
 {
 	size_t n_in = node->call->n_in, n_out = node->call->n_out;
 	*out_more = NULL;
 	if (n_in <= FEW && n_out <= FEW) {
-		node->in = room->shape, node->known = room->known, node->in_holds = room->holds;
-		node->out = room->out, node->out_known = room->out_known, node->out_holds = room->out_holds;
-		memset(room->out_known, 0, sizeof room->out_known);
-		memset(room->out_holds, 0, sizeof room->out_holds);
+		node->in = capacity->shape, node->known = capacity->known, node->in_holds = capacity->holds;
+		node->out = capacity->out, node->out_known = capacity->out_known, node->out_holds = capacity->out_holds;
+		memset(capacity->out_known, 0, sizeof capacity->out_known);
+		memset(capacity->out_holds, 0, sizeof capacity->out_holds);
 		return NULL;
 	}
 	char *more = dfg_zeros(1, (3 * n_in + 2 * n_out) * sizeof(void *) + n_out * sizeof(struct dfg_shape));
@@ -218,10 +218,10 @@ static struct dfg_err *infer(
 struct dfg_err *dfg_infer_node(const struct dfg_resolved_node *call, const struct dfg_inferred *const *in,
 	struct dfg_arena *arena, struct dfg_inferred *out)
 {
-	struct room room;
+	struct capacity capacity;
 	struct dfg_infer node = {.call = call};
 	void *more;
-	DFG_TRY(allocate(&node, &room, &more));
+	DFG_TRY(allocate(&node, &capacity, &more));
 	struct dfg_err *err = infer(&node, in, arena, out);
 	dfg_free(more);
 	return dfg_resolved_note(err, call);

@@ -110,8 +110,8 @@ static struct dfg_err *intern(struct dfg_liveness *l, const uint32_t *item, uint
 		return dfg_no_memory("branches");
 	uint32_t *slot = find_slot(l, item, count);
 	if (!*slot) {
-		if (!dfg_reserve(&l->item, &l->item_room, l->n_item + count + 1, sizeof *l->item) ||
-			!dfg_reserve(&l->set, &l->set_room, l->n_set + 1, sizeof *l->set))
+		if (!dfg_reserve(&l->item, &l->item_capacity, l->n_item + count + 1, sizeof *l->item) ||
+			!dfg_reserve(&l->set, &l->set_capacity, l->n_set + 1, sizeof *l->set))
 			return dfg_no_memory("branches");
 		if (count)
 			memcpy(l->item + l->n_item, item, count * sizeof *item);
@@ -272,7 +272,7 @@ struct dfg_err *dfg_live_condition(
 		return NULL;
 	DFG_TRY(rank_of(l, predicate, &rank));
 	first = (uint32_t)l->n_condition;
-	if (!dfg_reserve(&l->condition, &l->condition_room, first + (size_t)sides, sizeof *l->condition))
+	if (!dfg_reserve(&l->condition, &l->condition_capacity, first + (size_t)sides, sizeof *l->condition))
 		return dfg_no_memory("branches");
 	uint32_t *head = &l->predicate[position(l, predicate)];
 	for (int s = 0; s < sides; s++)
@@ -425,7 +425,7 @@ static struct dfg_err *switch_set(struct dfg_liveness *l, const struct dfg_node 
 		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): num_outs is %lld, expected 1 to %d", node->name,
 			node->op_name, (long long)sides, UINT16_MAX);
 	DFG_TRY(dfg_live_condition(l, node->in[1], 0, (int)sides, &l->side[at]));
-	if (!dfg_reserve(&l->output_set, &l->output_set_room, l->n_output_set + (size_t)sides, sizeof *l->output_set))
+	if (!dfg_reserve(&l->output_set, &l->output_set_capacity, l->n_output_set + (size_t)sides, sizeof *l->output_set))
 		return dfg_no_memory("branches");
 	l->output[at] = (uint32_t)l->n_output_set;
 	l->n_output_set += (size_t)sides;
@@ -475,12 +475,12 @@ static struct dfg_err *mark_feeds(struct dfg_liveness *l)
 static struct dfg_err *find(struct dfg_liveness *l, const uint32_t *order)
 {
 	uint32_t none, count = l->step ? l->step->count : l->graph->count;
-	size_t room = (size_t)count + (l->step ? l->step->n_feed : 0) + 1;
-	l->of = dfg_arena_zeros(&l->arena, room, sizeof *l->of);
-	l->side = dfg_arena_zeros(&l->arena, room, sizeof *l->side);
-	l->output = dfg_arena_zeros(&l->arena, room, sizeof *l->output);
-	l->predicate = dfg_arena_zeros(&l->arena, room, sizeof *l->predicate);
-	l->is_partial = dfg_arena_zeros(&l->arena, room, sizeof *l->is_partial);
+	size_t capacity = (size_t)count + (l->step ? l->step->n_feed : 0) + 1;
+	l->of = dfg_arena_zeros(&l->arena, capacity, sizeof *l->of);
+	l->side = dfg_arena_zeros(&l->arena, capacity, sizeof *l->side);
+	l->output = dfg_arena_zeros(&l->arena, capacity, sizeof *l->output);
+	l->predicate = dfg_arena_zeros(&l->arena, capacity, sizeof *l->predicate);
+	l->is_partial = dfg_arena_zeros(&l->arena, capacity, sizeof *l->is_partial);
 	l->entry = dfg_arena_zeros(&l->arena, l->loops->count, sizeof *l->entry);
 	if (!l->of || !l->side || !l->output || !l->predicate || !l->is_partial || !l->entry)
 		return DFG_ERR(DFG_MEMORY, "no memory for the branches of %u nodes", count);

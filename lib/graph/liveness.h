@@ -42,15 +42,15 @@ struct dfg_liveness {
 	bool *is_partial;    /* of a Merge: in some case of its set, no input is live */
 
 	struct dfg_condition *condition;
-	size_t n_condition, condition_room;
+	size_t n_condition, condition_capacity;
 	struct dfg_live_set *set;
-	size_t n_set, set_room;
+	size_t n_set, set_capacity;
 	uint32_t *item; /* the conditions of all sets, concatenated */
-	size_t n_item, item_room;
+	size_t n_item, item_capacity;
 	uint32_t *slot; /* sets by hash: number + 1 */
 	size_t slots;
 	uint32_t *output_set; /* the sets of the outputs of all Switches */
-	size_t n_output_set, output_set_room;
+	size_t n_output_set, output_set_capacity;
 	uint32_t *entry; /* by loop: the set, outside, under which it is entered */
 	struct dfg_arena arena;
 };

@@ -10,7 +10,7 @@ struct dfg_err *dfg_names_unused(
 	if (dfg_graph_find(graph, wanted) == DFG_NONE)
 		return NULL;
 	if (!dfg_map_put(&names->bases, wanted, strlen(wanted), &base, NULL) ||
-		!dfg_reserve(&names->last, &names->room, (size_t)base + 1, sizeof *names->last))
+		!dfg_reserve(&names->last, &names->capacity, (size_t)base + 1, sizeof *names->last))
 		return dfg_no_memory("the name of a new node");
 	do {
 		if (!(*out_name = dfg_arena_number(graph->arena, wanted, '_', ++names->last[base])))

@@ -9,7 +9,7 @@
 struct dfg_names {
 	struct dfg_map bases;
 	uint32_t *last; /* by base */
-	size_t room;
+	size_t capacity;
 };
 
 /* "x", or "x_1", "x_2", ... if that is taken. wanted and the result are in the graph's arena. */

@@ -39,11 +39,11 @@ static struct dfg_err *wrong(const struct reader *r, const char *wanted)
 	return DFG_ERR(DFG_BUG, "declaration: expected %s at '%.40s'", wanted, r->s);
 }
 
-static struct dfg_err *read_name(struct reader *r, char *to, size_t room)
+static struct dfg_err *read_name(struct reader *r, char *to, size_t capacity)
 {
 	skip_space(r);
 	size_t n = word_length(r->s);
-	if (!n || n >= room)
+	if (!n || n >= capacity)
 		return wrong(r, "a name");
 	memcpy(to, r->s, n);
 	to[n] = '\0';

@@ -72,7 +72,7 @@ static void watch(struct dfg_web_connection *connection)
 static void end_output(struct dfg_web_connection *connection)
 {
 	connection->sent = connection->out.length = 0;
-	if (connection->out.room > KEPT_OUT)
+	if (connection->out.capacity > KEPT_OUT)
 		dfg_text_release(&connection->out);
 	if (connection->handled || !(connection->is_last || connection->has_ended))
 		return;

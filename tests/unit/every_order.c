@@ -48,7 +48,7 @@ static uint64_t hash_value(const struct dfg_tensor *tensor)
 static uint64_t hash_store(const struct dfg_keyed_store *store)
 {
 	uint64_t sum = 0;
-	for (size_t i = 0; i < store->room; i++) {
+	for (size_t i = 0; i < store->capacity; i++) {
 		if (store->place[i].stamp != store->stamp)
 			continue;
 		uint64_t hash = 1;
@@ -95,7 +95,7 @@ static uint64_t hash_state(const struct executor *executor)
 	for (const struct frame *frame = executor->frames; frame; frame = frame->made)
 		sum += frame->used ? hash_frame(executor, frame) : 0;
 	for (size_t i = 0; i < queue->count; i++) {
-		const struct ready *item = &queue->item[(queue->first + i) & (queue->room - 1)];
+		const struct ready *item = &queue->item[(queue->first + i) & (queue->capacity - 1)];
 		sum += mix(mix(hash_place(executor, item->iter), item->node), 8 + (uint64_t)item->dead);
 	}
 	for (size_t i = 0; i < executor->waiters; i++)

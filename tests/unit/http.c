@@ -142,7 +142,7 @@ static void a_thread_that_polls_reads_itself(void **state)
 /* A worker that listens, and another that connects to it with options of its own. */
 static void connect_with(struct hubs_end end[2], bool tls, const char *secret, const char *pin)
 {
-	char its[DFG_SECRET_ROOM];
+	char its[DFG_SECRET_SIZE];
 	succeeds(dfg_secret_make(its));
 	struct dfg_http_links_options options = {.address = "127.0.0.1", .tls = tls, .secret = its};
 	hubs_open_end(&end[1], options, 1);
@@ -297,7 +297,7 @@ static void any_other_address_has_tls(void **state)
 {
 	(void)state;
 	struct hubs_end end = {0};
-	char secret[DFG_SECRET_ROOM];
+	char secret[DFG_SECRET_SIZE];
 	succeeds(dfg_secret_make(secret));
 	hubs_open_end(&end, (struct dfg_http_links_options){.address = "0.0.0.0", .secret = secret}, 0);
 	assert_non_null(dfg_http_links_fingerprint(end.hub));
@@ -362,7 +362,7 @@ static pid_t another(int to[2], int from[2], const char *secret)
 static void signal_another(int signal, const char *words, int longest_ms)
 {
 	struct hubs_end *end = calloc(1, sizeof *end);
-	char secret[DFG_SECRET_ROOM], address[64];
+	char secret[DFG_SECRET_SIZE], address[64];
 	int to[2], from[2];
 	assert_int_equal(pipe(to) | pipe(from), 0);
 	succeeds(dfg_secret_make(secret));

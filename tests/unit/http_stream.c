@@ -458,7 +458,7 @@ static void talk(struct hubs_end end[2], struct tap *tap, int taps)
 
 static void open_ends(struct hubs_end end[2], bool launcher)
 {
-	char secret[DFG_SECRET_ROOM];
+	char secret[DFG_SECRET_SIZE];
 	succeeds(dfg_secret_make(secret));
 	struct dfg_http_links_options options = {.address = "127.0.0.1", .secret = secret};
 	hubs_open_end(&end[1], options, launcher ? 0 : 1);

@@ -71,7 +71,7 @@ static inline void hubs_open_end(struct hubs_end *end, struct dfg_http_links_opt
 /* Two workers, 0 and 1; or, with launcher, the launcher and worker 0. */
 static inline void hubs_open(struct hubs_end end[2], bool launcher, bool tls)
 {
-	char secret[DFG_SECRET_ROOM];
+	char secret[DFG_SECRET_SIZE];
 	succeeds(dfg_secret_make(secret));
 	struct dfg_http_links_options options = {.address = "127.0.0.1", .tls = tls, .secret = secret};
 	hubs_open_end(&end[1], options, launcher ? 0 : 1);

@@ -67,7 +67,7 @@ static void a_store_that_was_cleared_needs_no_more_room(void **state)
 	struct dfg_keyed_store store;
 	dfg_keyed_store_init(&store, 1);
 	fill_and_empty(&store, 0, 1);
-	size_t room = store.room, entries = store.entry_room;
+	size_t room = store.capacity, entries = store.entry_capacity;
 	for (int64_t i = 0; i < MANY; i++)
 		assert_int_equal(dfg_keyed_store_find(&store, &i, &(struct dfg_keyed_entry *){NULL}), DFG_ENTRY_SPENT);
 	for (int time = 0; time < 3; time++) {
@@ -76,8 +76,8 @@ static void a_store_that_was_cleared_needs_no_more_room(void **state)
 			dfg_keyed_store_find(&store, &(int64_t){7}, &(struct dfg_keyed_entry *){NULL}), DFG_ENTRY_EMPTY);
 		fill_and_empty(&store, time, 1);
 	}
-	assert_int_equal(store.room, room);
-	assert_int_equal(store.entry_room, entries);
+	assert_int_equal(store.capacity, room);
+	assert_int_equal(store.entry_capacity, entries);
 	dfg_keyed_store_release(&store);
 }
 

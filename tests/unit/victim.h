@@ -25,7 +25,7 @@ enum { RSS_MORE = 1 << 30 };
 enum { RSS_MORE = 48 << 20 };
 #endif
 
-static char secret[DFG_SECRET_ROOM];
+static char secret[DFG_SECRET_SIZE];
 static struct hubs_end victim;
 static size_t rss_at_start;
 

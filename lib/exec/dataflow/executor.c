@@ -16,17 +16,17 @@ struct dfg_err *dfg_location_note(
 
 static struct dfg_err *push_ready(struct queue *queue, struct ready item)
 {
-	if (queue->count == queue->room) {
-		size_t room = queue->room ? 2 * queue->room : 256;
-		struct ready *items = dfg_zeros(room, sizeof *items);
+	if (queue->count == queue->capacity) {
+		size_t capacity = queue->capacity ? 2 * queue->capacity : 256;
+		struct ready *items = dfg_zeros(capacity, sizeof *items);
 		if (!items)
 			return dfg_no_memory("the values of the step");
 		for (size_t i = 0; i < queue->count; i++)
-			items[i] = queue->item[(queue->first + i) & (queue->room - 1)];
+			items[i] = queue->item[(queue->first + i) & (queue->capacity - 1)];
 		dfg_free(queue->item);
-		*queue = (struct queue){items, 0, queue->count, room};
+		*queue = (struct queue){items, 0, queue->count, capacity};
 	}
-	queue->item[(queue->first + queue->count++) & (queue->room - 1)] = item;
+	queue->item[(queue->first + queue->count++) & (queue->capacity - 1)] = item;
 	return NULL;
 }
 
@@ -40,10 +40,10 @@ static struct dfg_err *pop_ready(struct executor *executor, struct queue *queue,
 		executor->random = executor->random * 6364136223846793005u + 1442695040888963407u;
 		next = (executor->random >> 33) % queue->count;
 	}
-	struct ready *chosen = &queue->item[(queue->first + next) & (queue->room - 1)];
+	struct ready *chosen = &queue->item[(queue->first + next) & (queue->capacity - 1)];
 	*out_item = *chosen;
 	*chosen = queue->item[queue->first];
-	queue->first = (queue->first + 1) & (queue->room - 1);
+	queue->first = (queue->first + 1) & (queue->capacity - 1);
 	queue->count--;
 	return NULL;
 }

@@ -115,7 +115,7 @@ struct suspended_kernel {
 /* A ring buffer of nodes that are ready. */
 struct queue {
 	struct ready *item;
-	size_t first, count, room; /* room, the capacity, is a power of two */
+	size_t first, count, capacity; /* the capacity is a power of two */
 };
 
 struct executor {
@@ -137,11 +137,11 @@ struct executor {
 	struct dfg_stats stats;
 	uint64_t live_frames, live_iters, live_saves;
 	struct waiter *waiter;
-	size_t waiters, waiter_room;
+	size_t waiters, waiter_capacity;
 	uint32_t free_waiter; /* index + 1; 0: none */
 	uint32_t waiting;
 	struct timer *timer; /* a heap: the first is due first */
-	size_t timers, timer_room;
+	size_t timers, timer_capacity;
 	struct pending_transfer *all_pending, *free_pending, *refused; /* refused: completed with an error */
 	/* transfers that are pending, or arrived and are not completed */
 	uint32_t expected;

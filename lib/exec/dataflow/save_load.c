@@ -110,7 +110,8 @@ static struct dfg_err *wait_for(
 	if (number) {
 		executor->free_waiter = executor->waiter[number - 1].next;
 	} else {
-		if (!dfg_reserve(&executor->waiter, &executor->waiter_room, executor->waiters + 1, sizeof *executor->waiter))
+		if (!dfg_reserve(
+				&executor->waiter, &executor->waiter_capacity, executor->waiters + 1, sizeof *executor->waiter))
 			return dfg_no_memory("a saved value");
 		number = (uint32_t)++executor->waiters;
 	}

@@ -12,7 +12,7 @@ static void swap_timers(struct timer *a, struct timer *b)
 static struct dfg_err *push_timer(struct executor *executor, const struct timer *timer)
 {
 	size_t i = executor->timers;
-	if (!dfg_reserve(&executor->timer, &executor->timer_room, i + 1, sizeof *timer))
+	if (!dfg_reserve(&executor->timer, &executor->timer_capacity, i + 1, sizeof *timer))
 		return dfg_no_memory("a timer");
 	struct timer *heap = executor->timer;
 	heap[executor->timers++] = *timer;

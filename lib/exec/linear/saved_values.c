@@ -60,8 +60,8 @@ static struct dfg_err *add_key(struct saved_values *saved, const int64_t *key)
 			return dfg_saved_again(key, saved->keys);
 		DFG_TRY(put_index(saved, key, entry));
 	}
-	if (!dfg_reserve(&saved->key, &saved->key_room, (entry + 1) * keys, sizeof *saved->key) ||
-		!dfg_reserve(&saved->readers, &saved->reader_room, entry + 1, sizeof *saved->readers))
+	if (!dfg_reserve(&saved->key, &saved->key_capacity, (entry + 1) * keys, sizeof *saved->key) ||
+		!dfg_reserve(&saved->readers, &saved->reader_capacity, entry + 1, sizeof *saved->readers))
 		return dfg_no_memory("a saved value");
 	for (size_t i = 0; i < keys; i++)
 		saved->key[entry * keys + i] = key[i];
@@ -113,12 +113,12 @@ struct dfg_err *dfg_saved_put(struct saved_values *saved, struct dfg_session *se
 		if (dfg_tensor_bytes(in[0]) != saved->bytes)
 			return DFG_ERR(DFG_BUG, "saves %s, but %zu bytes were inferred",
 				dfg_type_words(in[0]->dtype, &in[0]->shape).s, saved->bytes);
-		if (!dfg_reserve(&saved->data, &saved->data_room, (entry + 1) * saved->bytes, 1))
+		if (!dfg_reserve(&saved->data, &saved->data_capacity, (entry + 1) * saved->bytes, 1))
 			return dfg_no_memory("a saved value");
 		memcpy(saved->data + entry * saved->bytes, in[0]->data, saved->bytes);
 		saved->like = *in[0];
 	} else {
-		if (!dfg_reserve(&saved->value, &saved->value_room, entry + 1, sizeof *saved->value))
+		if (!dfg_reserve(&saved->value, &saved->value_capacity, entry + 1, sizeof *saved->value))
 			return dfg_no_memory("a saved value");
 		DFG_TRY(keep_value(session, in[0], &saved->value[entry]));
 	}

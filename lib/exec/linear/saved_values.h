@@ -17,7 +17,7 @@ struct saved_values {
 	char *data;
 	struct dfg_tensor *value;
 	uint64_t *readers; /* Loads that have read it, one bit each; by entry */
-	size_t count, key_room, data_room, value_room, reader_room;
+	size_t count, key_capacity, data_capacity, value_capacity, reader_capacity;
 	size_t at;     /* the entry that was read last */
 	size_t looked; /* the entries before it have been considered for spilling */
 	/* order of the keys: 1 ascending, -1 descending, 0 if there are fewer than two, or INDEXED */

@@ -20,7 +20,7 @@ static struct dfg_words predicate_words(const struct dfg_plan *plan, const struc
 }
 
 /* "predicate 'p:0' of node 'x' (Switch) is false in iteration 3 of loop 'w'" */
-static void describe_cause(const struct dfg_plan *plan, const struct dead_cause *cause, char *out, size_t room)
+static void describe_cause(const struct dfg_plan *plan, const struct dead_cause *cause, char *out, size_t capacity)
 {
 	const struct plan_node *node = &plan->node[cause->origin - 1];
 	const struct dfg_resolved_node *call = node->call;
@@ -30,14 +30,14 @@ static void describe_cause(const struct dfg_plan *plan, const struct dead_cause 
 		snprintf(where, sizeof where, " in iteration %lld of loop '%.300s'", (long long)cause->iteration,
 			plan->frame_info->loop[loop].path);
 	if (node->role == DFG_RECV)
-		snprintf(out, room, "node '%.300s' (%s) received a dead value from worker w%d%s", call->node, call->op->name,
-			cause->chosen, where);
+		snprintf(out, capacity, "node '%.300s' (%s) received a dead value from worker w%d%s", call->node,
+			call->op->name, cause->chosen, where);
 	else if (call->in_dtype[1] == DFG_I32)
-		snprintf(out, room, "predicate '%s' of node '%.300s' (%s) selects output %d%s", predicate_words(plan, node).s,
-			call->node, call->op->name, cause->chosen, where);
+		snprintf(out, capacity, "predicate '%s' of node '%.300s' (%s) selects output %d%s",
+			predicate_words(plan, node).s, call->node, call->op->name, cause->chosen, where);
 	else
-		snprintf(out, room, "predicate '%s' of node '%.300s' (%s) is %s%s", predicate_words(plan, node).s, call->node,
-			call->op->name, cause->chosen ? "true" : "false", where);
+		snprintf(out, capacity, "predicate '%s' of node '%.300s' (%s) is %s%s", predicate_words(plan, node).s,
+			call->node, call->op->name, cause->chosen ? "true" : "false", where);
 }
 
 struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct dead_cause *cause)

@@ -18,13 +18,13 @@ struct condition_finder {
 	struct dfg_loops loops;    /* the plan's frames; its arrays are by plan node */
 	struct dfg_live_step step; /* the plan's nodes and feeds */
 	uint32_t *first_of;        /* by condition of the liveness, of side 0: its first predicate, or DFG_NONE */
-	size_t first_room, firsts;
+	size_t first_capacity, firsts;
 	uint32_t *next_of; /* by predicate: the one of the same condition in another loop, or DFG_NONE */
-	size_t next_room;
+	size_t next_capacity;
 	uint32_t *loop_condition; /* by loop: the condition of the liveness that ends it, or DFG_NONE */
 	uint32_t *reads;          /* by slot: number of inputs that read it */
 	struct path *path;        /* by set of the liveness: the last condition that it became */
-	size_t path_room, paths;
+	size_t path_capacity, paths;
 	bool unsupported;
 };
 
@@ -44,7 +44,7 @@ static struct dfg_err *child_condition(
 			return NULL;
 		}
 	if (!dfg_reserve(
-			&schedule->condition, &schedule->condition_room, schedule->conditions + 1, sizeof *schedule->condition))
+			&schedule->condition, &schedule->condition_capacity, schedule->conditions + 1, sizeof *schedule->condition))
 		return dfg_no_memory("the schedule of the step");
 	const struct condition *above = &schedule->condition[parent];
 	of->unsupported |= above->depth + 1 >= CONDITION_DEPTH_MAX;
@@ -128,7 +128,7 @@ static struct dfg_err *make_path(struct condition_finder *of, uint32_t set, uint
 /* The condition of the schedule that is the set, in the loop. */
 static struct dfg_err *condition_of(struct condition_finder *of, uint32_t set, uint32_t loop, uint32_t *out_condition)
 {
-	if (!dfg_reserve(&of->path, &of->path_room, (size_t)set + 1, sizeof *of->path))
+	if (!dfg_reserve(&of->path, &of->path_capacity, (size_t)set + 1, sizeof *of->path))
 		return dfg_no_memory("the schedule of the step");
 	for (; of->paths <= set; of->paths++)
 		of->path[of->paths].loop = DFG_NONE;
@@ -166,9 +166,9 @@ static struct dfg_err *add_predicate(
 	struct schedule *schedule = of->schedule;
 	uint32_t number = (uint32_t)schedule->predicates;
 	if (!dfg_reserve(
-			&schedule->predicate, &schedule->predicate_room, number + (size_t)1, sizeof *schedule->predicate) ||
-		!dfg_reserve(&of->next_of, &of->next_room, number + (size_t)1, sizeof *of->next_of) ||
-		!dfg_reserve(&of->first_of, &of->first_room, condition + (size_t)1, sizeof *of->first_of))
+			&schedule->predicate, &schedule->predicate_capacity, number + (size_t)1, sizeof *schedule->predicate) ||
+		!dfg_reserve(&of->next_of, &of->next_capacity, number + (size_t)1, sizeof *of->next_of) ||
+		!dfg_reserve(&of->first_of, &of->first_capacity, condition + (size_t)1, sizeof *of->first_of))
 		return dfg_no_memory("the schedule of the step");
 	for (; of->firsts <= condition; of->firsts++)
 		of->first_of[of->firsts] = DFG_NONE;
@@ -410,7 +410,7 @@ static struct dfg_err *allocate_arrays(struct condition_finder *of)
 	of->loop_condition = dfg_arena_zeros(&of->arena, schedule->loops, sizeof *of->loop_condition);
 	if (!schedule->slot_condition || !schedule->node_condition || !schedule->node_predicate || !schedule->loop_info ||
 		!schedule->carried || !of->reads || !of->loop_condition ||
-		!dfg_reserve(&schedule->condition, &schedule->condition_room, schedule->loops, sizeof *schedule->condition))
+		!dfg_reserve(&schedule->condition, &schedule->condition_capacity, schedule->loops, sizeof *schedule->condition))
 		return dfg_no_memory("the schedule of the step");
 	schedule->conditions = schedule->loops;
 	for (uint32_t l = 0; l < schedule->loops; l++) {

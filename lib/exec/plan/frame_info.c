@@ -7,7 +7,7 @@ struct frame_info_maker {
 	struct frame_info *frame_info;
 	struct dfg_arena *scratch;
 	struct dfg_map names; /* name to number of the loop - 1 */
-	size_t room;
+	size_t capacity;
 	uint32_t *out_loop; /* by node: the loop of its outputs */
 };
 
@@ -29,7 +29,7 @@ static struct dfg_err *enter_loop(
 	int64_t window = attr_of(node, "parallel_iterations")->i;
 	bool is_new;
 	if (!dfg_map_put(&maker->names, name.s, name.length, out, &is_new) ||
-		!dfg_reserve(&frame_info->loop, &maker->room, (size_t)*out + 2, sizeof *frame_info->loop))
+		!dfg_reserve(&frame_info->loop, &maker->capacity, (size_t)*out + 2, sizeof *frame_info->loop))
 		return dfg_no_memory("the frames of the step");
 	struct loop *loop = &frame_info->loop[++*out];
 	if (is_new) {
@@ -354,7 +354,7 @@ static struct dfg_err *allocate_arrays(struct frame_info_maker *maker)
 	if (!frame_info->loop_of || !frame_info->local || !frame_info->first_use || !frame_info->slot_loop ||
 		!frame_info->slot_local || !frame_info->forward || !frame_info->first_consumer || !frame_info->source ||
 		!frame_info->save_site || !maker->out_loop ||
-		!dfg_reserve(&frame_info->loop, &maker->room, 1, sizeof *frame_info->loop))
+		!dfg_reserve(&frame_info->loop, &maker->capacity, 1, sizeof *frame_info->loop))
 		return dfg_no_memory("the frames of the step");
 	frame_info->loops = 1;
 	frame_info->loop[0] = (struct loop){.name = "", .path = ""};

@@ -355,7 +355,7 @@ static struct dfg_err *make_straight(const struct dfg_plan *plan, struct dfg_are
 	schedule->slot_condition = dfg_arena_zeros(arena, plan->slots, sizeof *schedule->slot_condition);
 	schedule->node_condition = dfg_arena_zeros(arena, plan->count, sizeof *schedule->node_condition);
 	if (!schedule->loop_info || !schedule->entry || !schedule->slot_condition || !schedule->node_condition ||
-		!dfg_reserve(&schedule->condition, &schedule->condition_room, 1, sizeof *schedule->condition))
+		!dfg_reserve(&schedule->condition, &schedule->condition_capacity, 1, sizeof *schedule->condition))
 		return dfg_no_memory("the schedule of the step");
 	schedule->condition[0].parent = DFG_NONE;
 	for (uint32_t r = 0; r < plan->count; r++)

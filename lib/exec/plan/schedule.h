@@ -56,9 +56,9 @@ struct schedule {
 	struct schedule_entry *entry;
 	uint32_t entries, skips;     /* upper bound of the branches in the program */
 	struct condition *condition; /* heap-allocated */
-	size_t conditions, condition_room;
+	size_t conditions, condition_capacity;
 	struct predicate *predicate; /* heap-allocated */
-	size_t predicates, predicate_room;
+	size_t predicates, predicate_capacity;
 	/* condition of a slot, in the loop of its maker; condition of a node's control output */
 	uint32_t *slot_condition, *node_condition;
 	uint32_t *node_predicate;    /* of a Switch: its predicate */

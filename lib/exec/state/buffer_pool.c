@@ -23,15 +23,15 @@ struct buffer_pool {
 	bool closed;
 };
 
-static int class_of(size_t bytes, size_t *out_room)
+static int class_of(size_t bytes, size_t *out_capacity)
 {
 	if (bytes <= (size_t)1 << LEAST_SHIFT) {
-		*out_room = (size_t)1 << LEAST_SHIFT;
+		*out_capacity = (size_t)1 << LEAST_SHIFT;
 		return 0;
 	}
 	int shift = 63 - __builtin_clzll((unsigned long long)bytes - 1);
 	size_t step = (size_t)1 << (shift - 2), part = (bytes - 1 - ((size_t)1 << shift)) / step;
-	*out_room = ((size_t)1 << shift) + (part + 1) * step;
+	*out_capacity = ((size_t)1 << shift) + (part + 1) * step;
 	return (shift - LEAST_SHIFT) * 4 + (int)part + 1;
 }
 
@@ -88,14 +88,14 @@ static void release(struct dfg_buffer *buffer)
 {
 	struct pooled *kept = (struct pooled *)buffer;
 	struct buffer_pool *buffers = buffer->owner;
-	size_t room;
-	class_of(buffer->room, &room);
+	size_t capacity;
+	class_of(buffer->room, &capacity);
 	pthread_mutex_lock(&buffers->lock);
 	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) - buffer->room;
 	atomic_store_explicit(&buffers->used_bytes, used, memory_order_relaxed);
 	buffers->out--;
 	size_t most = buffers->most_used > IDLE_LEAST ? buffers->most_used : IDLE_LEAST;
-	size_t idle = dfg_buffer_pool_idle(buffers) + room;
+	size_t idle = dfg_buffer_pool_idle(buffers) + capacity;
 	bool keep = !buffers->closed && idle <= most;
 	bool last = buffers->closed && !buffers->out;
 	if (keep) {
@@ -110,13 +110,13 @@ static void release(struct dfg_buffer *buffer)
 		destroy_pool(buffers);
 }
 
-static struct pooled *take_idle(struct buffer_pool *buffers, int class, size_t room, size_t bytes)
+static struct pooled *take_idle(struct buffer_pool *buffers, int class, size_t capacity, size_t bytes)
 {
 	pthread_mutex_lock(&buffers->lock);
 	struct pooled *kept = buffers->idle[class];
 	if (kept) {
 		buffers->idle[class] = kept->next;
-		set_idle(buffers, dfg_buffer_pool_idle(buffers) - room);
+		set_idle(buffers, dfg_buffer_pool_idle(buffers) - capacity);
 	}
 	buffers->out++;
 	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) + bytes;
@@ -130,14 +130,14 @@ static struct pooled *take_idle(struct buffer_pool *buffers, int class, size_t r
 }
 
 /* If the system has no more memory, frees the idle buffers and tries again. */
-static struct pooled *take_new(struct buffer_pool *buffers, size_t room, size_t bytes)
+static struct pooled *take_new(struct buffer_pool *buffers, size_t capacity, size_t bytes)
 {
-	struct pooled *kept = dfg_mem->take(dfg_mem, HEAD + room, DFG_ALIGN);
+	struct pooled *kept = dfg_mem->take(dfg_mem, HEAD + capacity, DFG_ALIGN);
 	if (!kept) {
 		pthread_mutex_lock(&buffers->lock);
 		drop_idle(buffers);
 		pthread_mutex_unlock(&buffers->lock);
-		kept = dfg_mem->take(dfg_mem, HEAD + room, DFG_ALIGN);
+		kept = dfg_mem->take(dfg_mem, HEAD + capacity, DFG_ALIGN);
 	}
 	if (kept)
 		return kept;
@@ -151,11 +151,11 @@ static struct pooled *take_new(struct buffer_pool *buffers, size_t room, size_t 
 struct dfg_err *dfg_buffer_pool_take(
 	struct buffer_pool *buffers, enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer)
 {
-	size_t room = 0;
-	int class = bytes <= SIZE_MAX / 4 ? class_of(bytes, &room) : CLASSES;
-	struct pooled *kept = class < CLASSES ? take_idle(buffers, class, room, bytes) : NULL;
+	size_t capacity = 0;
+	int class = bytes <= SIZE_MAX / 4 ? class_of(bytes, &capacity) : CLASSES;
+	struct pooled *kept = class < CLASSES ? take_idle(buffers, class, capacity, bytes) : NULL;
 	if (!kept && class < CLASSES)
-		kept = take_new(buffers, room, bytes);
+		kept = take_new(buffers, capacity, bytes);
 	if (!kept)
 		return DFG_ERR(DFG_MEMORY, "no memory for a tensor of %zu bytes", bytes);
 	kept->base = (struct dfg_buffer){

@@ -13,10 +13,10 @@ static size_t find_place(const struct dfg_keyed_store *store, const int64_t *key
 	for (int i = 0; i < store->keys; i++)
 		hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)key[i];
 	hash = (hash >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 28 << 4 | (hash & 15);
-	size_t at = hash & (store->room - 1);
+	size_t at = hash & (store->capacity - 1);
 	while (store->place[at].stamp == store->stamp &&
 		   memcmp(&store->key[at * (size_t)store->keys], key, (size_t)store->keys * sizeof *key))
-		at = (at + 1) & (store->room - 1);
+		at = (at + 1) & (store->capacity - 1);
 	return at;
 }
 
@@ -24,17 +24,17 @@ static struct dfg_err *grow(struct dfg_keyed_store *store)
 {
 	struct dfg_keyed_store old = *store;
 	size_t keys = (size_t)store->keys;
-	store->room = old.room ? 2 * old.room : 16;
-	store->place = dfg_zeros(store->room, sizeof *store->place);
-	store->key = dfg_zeros(store->room, keys ? keys * sizeof *store->key : 1);
-	if (!store->place || !store->key || store->room > UINT32_MAX) {
+	store->capacity = old.capacity ? 2 * old.capacity : 16;
+	store->place = dfg_zeros(store->capacity, sizeof *store->place);
+	store->key = dfg_zeros(store->capacity, keys ? keys * sizeof *store->key : 1);
+	if (!store->place || !store->key || store->capacity > UINT32_MAX) {
 		dfg_free(store->place);
 		dfg_free(store->key);
 		*store = old;
 		return dfg_no_memory("the stored values");
 	}
 	store->stamp = 1;
-	for (size_t i = 0; i < old.room; i++) {
+	for (size_t i = 0; i < old.capacity; i++) {
 		if (old.place[i].stamp != old.stamp)
 			continue;
 		const int64_t *key = &old.key[i * keys];
@@ -56,8 +56,8 @@ static struct dfg_err *take_entry(struct dfg_keyed_store *store, uint32_t *out_n
 		*out_number = store->free_entry[--store->n_free];
 		return NULL;
 	}
-	if (!dfg_reserve(&store->entry, &store->entry_room, store->entries + 1, sizeof *store->entry) ||
-		!dfg_reserve(&store->free_entry, &store->free_room, store->entries + 1, sizeof *store->free_entry))
+	if (!dfg_reserve(&store->entry, &store->entry_capacity, store->entries + 1, sizeof *store->entry) ||
+		!dfg_reserve(&store->free_entry, &store->free_capacity, store->entries + 1, sizeof *store->free_entry))
 		return dfg_no_memory("the stored values");
 	*out_number = (uint32_t)store->entries++;
 	return NULL;
@@ -86,7 +86,7 @@ struct dfg_err *dfg_keyed_store_reach(
 		return DFG_ERR(DFG_BUG, "a key whose value was dropped");
 	if (*out_entry)
 		return NULL;
-	if (store->used >= store->room - store->room / 4)
+	if (store->used >= store->capacity - store->capacity / 4)
 		DFG_TRY(grow(store));
 	DFG_TRY(take_entry(store, &number));
 	size_t at = find_place(store, key);
@@ -129,7 +129,7 @@ void dfg_keyed_store_clear(struct dfg_keyed_store *store)
 		return;
 	store->entries = store->n_free = store->used = store->looked = 0;
 	if (!++store->stamp) { /* when the stamp overflows */
-		memset(store->place, 0, store->room * sizeof *store->place);
+		memset(store->place, 0, store->capacity * sizeof *store->place);
 		store->stamp = 1;
 	}
 }

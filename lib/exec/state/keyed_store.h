@@ -24,18 +24,18 @@ struct dfg_keyed_entry {
 };
 
 struct dfg_keyed_store {
-	int keys;          /* number of int64 in a key */
-	uint32_t live;     /* entries that have a value */
-	uint32_t stamp;    /* positions with another stamp are free */
-	size_t used, room; /* positions; room, the capacity, is a power of two */
-	int64_t *key;      /* by position */
+	int keys;              /* number of int64 in a key */
+	uint32_t live;         /* entries that have a value */
+	uint32_t stamp;        /* positions with another stamp are free */
+	size_t used, capacity; /* positions; the capacity is a power of two */
+	int64_t *key;          /* by position */
 	struct dfg_place {
 		uint32_t stamp, entry; /* entry: its number + 1; 0: spent */
 	} * place;
 	struct dfg_keyed_entry *entry;
-	size_t entries, entry_room;
+	size_t entries, entry_capacity;
 	uint32_t *free_entry;
-	size_t n_free, free_room;
+	size_t n_free, free_capacity;
 	/* for the owner's use: entries before it have been considered for spilling, except those filled since */
 	size_t looked;
 };

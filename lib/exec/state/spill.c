@@ -11,7 +11,7 @@ struct location {
 	struct dfg_buffer base; /* must be the first member */
 	struct location *next;  /* next free location */
 	uint64_t offset;
-	size_t room;
+	size_t capacity;
 };
 
 struct dfg_spill {
@@ -117,20 +117,20 @@ bool dfg_spill_fits(const struct dfg_tensor *tensor)
 }
 
 /* A recently freed location of that size, or a new one at the end. */
-static struct dfg_err *take_location(struct dfg_spill *swap, size_t room, struct location **out_location)
+static struct dfg_err *take_location(struct dfg_spill *swap, size_t capacity, struct location **out_location)
 {
 	struct location **at = &swap->free, *location;
-	for (int i = 0; *at && (*at)->room != room && i < LOOKS_MOST; i++)
+	for (int i = 0; *at && (*at)->capacity != capacity && i < LOOKS_MOST; i++)
 		at = &(*at)->next;
-	if (*at && (*at)->room == room) {
+	if (*at && (*at)->capacity == capacity) {
 		location = *at;
 		*at = location->next;
 	} else {
 		if (!(location = dfg_zeros(1, sizeof *location)))
 			return dfg_no_memory("the spilled values");
 		location->offset = swap->end;
-		location->room = room;
-		swap->end += room;
+		location->capacity = capacity;
+		swap->end += capacity;
 	}
 	location->base.release = release;
 	location->base.owner = swap;

@@ -82,7 +82,7 @@ struct dfg_wait *dfg_credit_taken(struct dfg_credit *budget, uint64_t taken, boo
 static bool add_wanted(struct dfg_credit *budget, const struct dfg_transfer_key *key)
 {
 	if (budget->wanted_count == DFG_WANTED_MOST ||
-		!dfg_reserve(&budget->wanted, &budget->wanted_room, budget->wanted_count + 1, sizeof *budget->wanted))
+		!dfg_reserve(&budget->wanted, &budget->wanted_capacity, budget->wanted_count + 1, sizeof *budget->wanted))
 		return false;
 	budget->wanted[budget->wanted_count++] = *key;
 	return true;

@@ -32,7 +32,7 @@ struct dfg_credit {
 	bool open;            /* the peer waits for more values than can be stored here: all may leave until `told` grows */
 	struct dfg_wait *held, *last_held;
 	struct dfg_transfer_key *wanted; /* keys that the peer waits for and that were not sent yet */
-	size_t wanted_count, wanted_room;
+	size_t wanted_count, wanted_capacity;
 };
 
 enum {

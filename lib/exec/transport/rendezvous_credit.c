@@ -121,12 +121,12 @@ static void on_wanted(struct dfg_rendezvous *rendezvous, uint32_t from, const st
 static struct dfg_err *keys_wanted(
 	const struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_transfer_key **out_keys, size_t *out_count)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 	for (size_t b = 0; rendezvous->waits && b < rendezvous->buckets; b++)
 		for (const struct dfg_wait *wait = rendezvous->bucket[b].wait; wait; wait = wait->next) {
 			if (wait->from != from || *out_count > DFG_WANTED_MOST)
 				continue;
-			if (!dfg_reserve(out_keys, &room, *out_count + 1, sizeof **out_keys))
+			if (!dfg_reserve(out_keys, &capacity, *out_count + 1, sizeof **out_keys))
 				return dfg_no_memory("the transfers that wait");
 			(*out_keys)[(*out_count)++] = wait->key;
 		}

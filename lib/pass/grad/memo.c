@@ -97,9 +97,9 @@ static struct dfg_err *reserve_nodes(struct dfg_builder *builder, const struct m
 {
 	struct dfg_graph *graph = builder->graph;
 	struct dfg_facts *facts = &builder->facts;
-	if (!dfg_reserve(&graph->node, &graph->room, (size_t)graph->count + memo->n_node, sizeof *graph->node) ||
-		!dfg_reserve(&facts->fact, &facts->room, facts->count + memo->outputs, sizeof(void *)) ||
-		!dfg_reserve(&facts->first, &facts->nodes_room, facts->nodes + memo->n_node + 1, sizeof *facts->first))
+	if (!dfg_reserve(&graph->node, &graph->capacity, (size_t)graph->count + memo->n_node, sizeof *graph->node) ||
+		!dfg_reserve(&facts->fact, &facts->capacity, facts->count + memo->outputs, sizeof(void *)) ||
+		!dfg_reserve(&facts->first, &facts->nodes_capacity, facts->nodes + memo->n_node + 1, sizeof *facts->first))
 		return dfg_no_memory("a gradient");
 	return NULL;
 }

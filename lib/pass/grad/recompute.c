@@ -26,9 +26,9 @@ struct copying {
 	struct dfg_gradient_frames *m;
 	uint32_t base;
 	struct copy *stack;
-	size_t depth, stack_room;
+	size_t depth, stack_capacity;
 	struct later *later;
-	size_t n_later, later_room;
+	size_t n_later, later_capacity;
 };
 
 static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint32_t n)
@@ -197,7 +197,7 @@ static struct dfg_err *push(struct copying *c, struct dfg_edge edge)
 		DFG_TRY(list_needs(c, &copy));
 	else
 		DFG_TRY(dfg_tape_keep(c->m, edge, &copy.store, &copy.needs, &copy.n_needs));
-	if (!dfg_reserve(&c->stack, &c->stack_room, c->depth + 1, sizeof *c->stack))
+	if (!dfg_reserve(&c->stack, &c->stack_capacity, c->depth + 1, sizeof *c->stack))
 		return DFG_ERR(DFG_MEMORY, "no memory to compute '%.200s' again", node_of(c->m, edge.node)->name);
 	c->stack[c->depth++] = copy;
 	return NULL;
@@ -253,7 +253,7 @@ static struct dfg_err *build(
 
 static struct dfg_err *note_later(struct copying *c, uint32_t copy, uint32_t input, struct dfg_edge next)
 {
-	if (!dfg_reserve(&c->later, &c->later_room, c->n_later + 1, sizeof *c->later))
+	if (!dfg_reserve(&c->later, &c->later_capacity, c->n_later + 1, sizeof *c->later))
 		return dfg_no_memory("a loop");
 	c->later[c->n_later++] = (struct later){copy, input, next};
 	return NULL;

@@ -9,7 +9,7 @@
 
 struct dfg_err *dfg_numbers_add(struct dfg_numbers *numbers, uint32_t number)
 {
-	if (!dfg_reserve(&numbers->number, &numbers->room, numbers->count + 1, sizeof *numbers->number))
+	if (!dfg_reserve(&numbers->number, &numbers->capacity, numbers->count + 1, sizeof *numbers->number))
 		return DFG_ERR(DFG_MEMORY, "no memory for a list of %zu nodes", numbers->count);
 	numbers->number[numbers->count++] = number;
 	return NULL;

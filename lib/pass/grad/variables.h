@@ -6,7 +6,7 @@
 /* Node numbers in ascending order. */
 struct dfg_numbers {
 	uint32_t *number;
-	size_t count, room;
+	size_t count, capacity;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_numbers_add(struct dfg_numbers *numbers, uint32_t number);
 void dfg_numbers_release(struct dfg_numbers *numbers);

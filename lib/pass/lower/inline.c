@@ -19,7 +19,7 @@ struct reach {
 
 static struct dfg_err *push(struct lower *l, struct dfg_edge edge)
 {
-	if (!dfg_reserve(&l->edge, &l->edge_room, (size_t)l->edges + 1, sizeof *l->edge))
+	if (!dfg_reserve(&l->edge, &l->edge_capacity, (size_t)l->edges + 1, sizeof *l->edge))
 		return dfg_no_memory("the body of a function");
 	l->edge[l->edges++] = edge;
 	return NULL;
@@ -248,7 +248,7 @@ static struct dfg_err *open_scope(struct inlining *in)
 	struct lower *l = in->l;
 	const struct binding *binding = in->binding;
 	uint32_t parent = l->place[binding->call].scope;
-	if (!dfg_reserve(&l->scope, &l->scope_room, (size_t)l->scopes + 1, sizeof *l->scope))
+	if (!dfg_reserve(&l->scope, &l->scope_capacity, (size_t)l->scopes + 1, sizeof *l->scope))
 		return dfg_no_memory("the body of a function");
 	in->scope = l->scopes++;
 	l->scope[in->scope] = (struct scope){

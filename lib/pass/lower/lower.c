@@ -132,8 +132,8 @@ static struct dfg_err *begin(struct lower *l)
 	dfg_lower_limit(l);
 	DFG_TRY(dfg_functions_list(graph, l->scratch, &l->functions));
 	l->body = dfg_arena_zeros(l->scratch, l->functions.names.count + 1, sizeof *l->body);
-	if (!l->body || !dfg_reserve(&l->place, &l->place_room, (size_t)graph->count + 1, sizeof *l->place) ||
-		!dfg_reserve(&l->scope, &l->scope_room, 1, sizeof *l->scope))
+	if (!l->body || !dfg_reserve(&l->place, &l->place_capacity, (size_t)graph->count + 1, sizeof *l->place) ||
+		!dfg_reserve(&l->scope, &l->scope_capacity, 1, sizeof *l->scope))
 		return dfg_no_memory("the lowered graph");
 	memset(l->place, 0, graph->count * sizeof *l->place);
 	l->scope[l->scopes++] = (struct scope){.function = DFG_NONE, .anchor = DFG_NONE};

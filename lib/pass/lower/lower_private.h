@@ -63,14 +63,14 @@ struct lower {
 	struct body *body; /* by number of the function */
 	struct scope *scope;
 	uint32_t scopes;
-	size_t scope_room;
+	size_t scope_capacity;
 	struct call_site *place;
-	size_t place_room;
+	size_t place_capacity;
 	struct dfg_map frames; /* frame names in use */
 	struct dfg_names names;
 	struct dfg_edge *edge; /* inputs of the current node */
 	uint32_t edges;
-	size_t edge_room;
+	size_t edge_capacity;
 	uint64_t spent, most; /* see limit.c */
 };
 

@@ -22,7 +22,7 @@ struct dfg_err *dfg_lower_put(struct lower *l, struct dfg_node *node, uint32_t s
 {
 	DFG_TRY(dfg_lower_spend(l, 1 + strlen(node->name) / BYTES_A_UNIT));
 	DFG_TRY(dfg_names_unused(&l->names, l->graph, node->name, &node->name));
-	if (!dfg_reserve(&l->place, &l->place_room, (size_t)l->graph->count + 1, sizeof *l->place))
+	if (!dfg_reserve(&l->place, &l->place_capacity, (size_t)l->graph->count + 1, sizeof *l->place))
 		return dfg_no_memory("the nodes of a lowered function");
 	DFG_TRY(dfg_graph_add(l->graph, node, out_number));
 	l->place[*out_number] = (struct call_site){.scope = scope, .is_new = true};

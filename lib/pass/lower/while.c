@@ -63,16 +63,16 @@ static bool is_decisive(const struct loop *loop, uint32_t i)
 static struct dfg_err *allocate(struct loop *loop)
 {
 	struct dfg_arena *arena = loop->l->scratch;
-	size_t room = (size_t)loop->count + 1;
-	loop->varies = dfg_arena_zeros(arena, room, sizeof *loop->varies);
-	uint32_t *number = dfg_arena_zeros(arena, 4 * room, sizeof *number);
-	loop->value = dfg_arena_zeros(arena, room, sizeof *loop->value);
+	size_t capacity = (size_t)loop->count + 1;
+	loop->varies = dfg_arena_zeros(arena, capacity, sizeof *loop->varies);
+	uint32_t *number = dfg_arena_zeros(arena, 4 * capacity, sizeof *number);
+	loop->value = dfg_arena_zeros(arena, capacity, sizeof *loop->value);
 	if (!loop->varies || !number || !loop->value)
 		return dfg_no_memory("a lowered loop");
 	loop->enter = number;
-	loop->merge = number + room;
-	loop->side = number + 2 * room;
-	loop->exit = number + 3 * room;
+	loop->merge = number + capacity;
+	loop->side = number + 2 * capacity;
+	loop->exit = number + 3 * capacity;
 	bool decides = false;
 	loop->first = loop->count;
 	for (uint32_t i = loop->count; i-- > 0;) {

@@ -20,7 +20,7 @@ struct biller {
 	uint32_t transfers;
 	struct dfg_map loops; /* paths of inner loops */
 	const char **outer;   /* by number of the path: the enclosing loop */
-	size_t outer_room;
+	size_t outer_capacity;
 	struct dfg_map sizes; /* the sizes that letters stand for, by number of the letter */
 };
 
@@ -29,7 +29,7 @@ static struct dfg_err *add_term(struct dfg_amount *amount, uint64_t times, const
 {
 	if (!times)
 		return NULL;
-	if (!dfg_reserve(&amount->term, &amount->room, amount->count + 1, sizeof *amount->term))
+	if (!dfg_reserve(&amount->term, &amount->capacity, amount->count + 1, sizeof *amount->term))
 		return dfg_no_memory("a cost estimate");
 	amount->term[amount->count++] = (struct dfg_cost_term){times, sizes, loop};
 	return NULL;
@@ -63,7 +63,7 @@ static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inn
 	uint32_t number;
 	bool is_new;
 	if (!dfg_map_put(&b->loops, inner->loop, strlen(inner->loop), &number, &is_new) ||
-		!dfg_reserve(&b->outer, &b->outer_room, b->loops.count, sizeof *b->outer))
+		!dfg_reserve(&b->outer, &b->outer_capacity, b->loops.count, sizeof *b->outer))
 		return dfg_no_memory("a cost estimate");
 	if (is_new)
 		DFG_TRY(find_outer(b, inner, &b->outer[number]));
@@ -91,7 +91,7 @@ static struct dfg_err *new_letter(const struct biller *b, const char *tensor, in
 	size_t number = bill->letters;
 	const char letter = letters[number % (sizeof letters - 1)];
 	size_t round = number / (sizeof letters - 1);
-	if (!dfg_reserve(&bill->letter, &bill->letters_room, number + 1, sizeof *bill->letter))
+	if (!dfg_reserve(&bill->letter, &bill->letters_capacity, number + 1, sizeof *bill->letter))
 		return dfg_no_memory("a cost estimate");
 	*out_name = round ? dfg_arena_print(b->arena, "%c%zu", letter, round) : dfg_arena_print(b->arena, "%c", letter);
 	if (!*out_name)
@@ -151,7 +151,7 @@ static struct dfg_err *link_of(
 			*out_link = &bill->link[i];
 			return NULL;
 		}
-	if (!dfg_reserve(&bill->link, &bill->links_room, bill->links + 1, sizeof *bill->link))
+	if (!dfg_reserve(&bill->link, &bill->links_capacity, bill->links + 1, sizeof *bill->link))
 		return dfg_no_memory("a cost estimate");
 	*out_link = &bill->link[bill->links++];
 	(*out_link)->from = from;

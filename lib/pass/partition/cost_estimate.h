@@ -19,7 +19,7 @@ struct dfg_cost_term {
 };
 struct dfg_amount {
 	struct dfg_cost_term *term; /* sorted; the terms at the root come first */
-	size_t count, room;
+	size_t count, capacity;
 };
 struct dfg_cost_link {
 	uint32_t from, to;
@@ -41,11 +41,11 @@ struct dfg_cost_letter {
 struct dfg_cost_estimate {
 	struct dfg_amount messages, bytes; /* totals over all links */
 	struct dfg_cost_link *link;        /* links with traffic, by from and to */
-	size_t links, links_room;
+	size_t links, links_capacity;
 	struct dfg_cost_host *host;
 	uint32_t hosts;
 	struct dfg_cost_letter *letter; /* unknown sizes other than `b` */
-	size_t letters, letters_room;
+	size_t letters, letters_capacity;
 };
 
 /*

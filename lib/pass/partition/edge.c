@@ -7,7 +7,7 @@ enum { HOPS_MOST = 16 };
 struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t device, uint32_t *out_number)
 {
 	if (c->graph->count + c->n_added >= DFG_NONE - 1 ||
-		!dfg_reserve(&c->added, &c->added_room, c->n_added + 1, sizeof *c->added))
+		!dfg_reserve(&c->added, &c->added_capacity, c->n_added + 1, sizeof *c->added))
 		return DFG_ERR(DFG_MEMORY, "no memory to partition %u nodes", c->graph->count);
 	struct added *added = &c->added[c->n_added];
 	*added = (struct added){*node, device};
@@ -263,7 +263,7 @@ static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge 
 	}
 	DFG_TRY(gates(c, edge, &transfer, gate));
 	DFG_TRY(add_ends(c, &transfer, data, gate, &route));
-	if (!dfg_reserve(&c->transfer, &c->transfer_room, c->transfers + 1, sizeof *c->transfer))
+	if (!dfg_reserve(&c->transfer, &c->transfer_capacity, c->transfers + 1, sizeof *c->transfer))
 		return dfg_no_memory("a transfer");
 	c->transfer[c->transfers++] = transfer;
 	return add_route(c, edge.node, &route);

@@ -178,10 +178,10 @@ static struct dfg_err *allocate(struct join *j)
 		j->nodes += j->part[p]->count;
 	j->send = dfg_arena_zeros(&j->scratch, (size_t)j->nodes + 1, sizeof *j->send);
 	j->is_received = dfg_arena_zeros(&j->scratch, (size_t)j->nodes + 1, sizeof *j->is_received);
-	bool has_room = j->send && j->is_received &&
-					dfg_reserve(&j->graph->node, &j->graph->room, j->nodes, sizeof *j->graph->node) &&
-					dfg_map_reserve(&j->graph->names, j->nodes);
-	return has_room ? NULL : dfg_no_memory("the graph that the parts make");
+	bool has_space = j->send && j->is_received &&
+					 dfg_reserve(&j->graph->node, &j->graph->capacity, j->nodes, sizeof *j->graph->node) &&
+					 dfg_map_reserve(&j->graph->names, j->nodes);
+	return has_space ? NULL : dfg_no_memory("the graph that the parts make");
 }
 
 static struct dfg_err *append_all(struct join *j)

@@ -63,13 +63,13 @@ struct cut {
 	bool has_refs;
 	uint32_t readings;
 	struct added *added;
-	size_t n_added, added_room, settled;
+	size_t n_added, added_capacity, settled;
 	struct dfg_edge **in; /* by node of the graph: its routed inputs */
 	uint32_t *first;      /* by node of the graph: 1 + the index of its first route */
 	struct route *route;
 	size_t routes, route_capacity;
 	struct dfg_transfer *transfer;
-	size_t transfers, transfer_room;
+	size_t transfers, transfer_capacity;
 };
 
 static inline const struct dfg_node *cut_node(const struct cut *c, uint32_t n)

@@ -22,7 +22,7 @@ struct laying {
 	struct step {
 		uint32_t node, input;
 	} * stack; /* added nodes whose inputs are being put */
-	size_t stack_room;
+	size_t stack_capacity;
 	struct dfg_err *err;
 };
 
@@ -68,7 +68,7 @@ static struct dfg_err *put_added(struct laying *l, uint32_t n)
 				return NULL;
 			continue;
 		}
-		if (!dfg_reserve(&l->stack, &l->stack_room, depth + 1, sizeof *l->stack))
+		if (!dfg_reserve(&l->stack, &l->stack_capacity, depth + 1, sizeof *l->stack))
 			return dfg_no_memory("the parts of the graph");
 		l->stack[depth++] = (struct step){from, 0};
 	}
@@ -201,7 +201,7 @@ static struct dfg_err *share_out(struct cut *c, struct laying *l, uint32_t parts
 	for (uint32_t n = 0; n < nodes; n++)
 		l[cut_device(c, n)].count++;
 	for (uint32_t d = 0; d < parts; d++) {
-		if (!dfg_reserve(&l[d].part->node, &l[d].part->room, l[d].count, sizeof *l[d].part->node) ||
+		if (!dfg_reserve(&l[d].part->node, &l[d].part->capacity, l[d].count, sizeof *l[d].part->node) ||
 			!dfg_map_reserve(&l[d].part->names, l[d].count))
 			return dfg_no_memory("the parts of the graph");
 		l[d].node = node;

@@ -16,7 +16,7 @@ static struct dfg_err *unite(struct dfg_placing *p, uint32_t a, uint32_t b, enum
 {
 	uint32_t one = dfg_place_root(p, a), other = dfg_place_root(p, b);
 	uint32_t root = one < other ? one : other, child = one < other ? other : one;
-	if (!dfg_reserve(&p->join, &p->joins_room, p->joins + 1, sizeof *p->join))
+	if (!dfg_reserve(&p->join, &p->joins_capacity, p->joins + 1, sizeof *p->join))
 		return DFG_ERR(DFG_MEMORY, "no memory to group %u nodes", p->graph->count);
 	p->join[p->joins++] = (struct dfg_join){a, b, why};
 	if (!p->choice[root] || (p->choice[child] && p->decider[child] < p->decider[root]))
@@ -77,7 +77,7 @@ static struct dfg_err *bind_edges(struct dfg_placing *p, uint32_t n)
 struct shared {
 	struct dfg_map names;
 	uint32_t *first;
-	size_t room;
+	size_t capacity;
 };
 
 static struct dfg_err *bind_name(
@@ -87,7 +87,7 @@ static struct dfg_err *bind_name(
 	bool is_new;
 	const char *copy = dfg_arena_copy(&p->scratch, name.s, name.length);
 	if (!copy || !dfg_map_put(&shared->names, copy, name.length, &number, &is_new) ||
-		!dfg_reserve(&shared->first, &shared->room, shared->names.count, sizeof *shared->first))
+		!dfg_reserve(&shared->first, &shared->capacity, shared->names.count, sizeof *shared->first))
 		return dfg_no_memory("the names that nodes share");
 	if (is_new)
 		shared->first[number] = n;

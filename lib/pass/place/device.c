@@ -155,7 +155,8 @@ static struct dfg_err *keep_choice(struct dfg_choices *choices, uint32_t *out_ch
 			return NULL;
 		}
 	*out_choice = (uint32_t)choices->count++;
-	if (!dfg_reserve(&choices->bits, &choices->bits_room, (choices->count + 1) * choices->words, sizeof *choices->bits))
+	if (!dfg_reserve(
+			&choices->bits, &choices->bits_capacity, (choices->count + 1) * choices->words, sizeof *choices->bits))
 		return DFG_ERR(DFG_MEMORY, "no memory for %zu sets of devices", choices->count);
 	return NULL;
 }
@@ -176,7 +177,7 @@ struct dfg_err *dfg_choices_init(struct dfg_choices *choices, const char *const 
 {
 	uint32_t all;
 	*choices = (struct dfg_choices){.device = device, .devices = devices, .words = devices / 64 + 1};
-	if (!dfg_reserve(&choices->bits, &choices->bits_room, choices->words, sizeof *choices->bits))
+	if (!dfg_reserve(&choices->bits, &choices->bits_capacity, choices->words, sizeof *choices->bits))
 		return DFG_ERR(DFG_MEMORY, "no memory for %u devices", devices);
 	uint64_t *bits = next_choice(choices);
 	for (uint32_t d = 0; d < devices; d++)
@@ -202,7 +203,7 @@ struct dfg_err *dfg_choice_named(struct dfg_choices *choices, const char *name, 
 	uint32_t number, any;
 	bool is_new;
 	if (!dfg_map_put(&choices->text, name, strlen(name), &number, &is_new) ||
-		!dfg_reserve(&choices->of_text, &choices->of_text_room, choices->text.count, sizeof *choices->of_text))
+		!dfg_reserve(&choices->of_text, &choices->of_text_capacity, choices->text.count, sizeof *choices->of_text))
 		return dfg_no_memory("the names of devices");
 	if (is_new) {
 		DFG_TRY(dfg_place_device(name, choices->device, choices->devices, &any));

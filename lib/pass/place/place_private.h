@@ -10,10 +10,10 @@ struct dfg_choices {
 	const char *const *device;
 	uint32_t devices, words;
 	uint64_t *bits; /* `words` words for each choice */
-	size_t count, bits_room;
+	size_t count, bits_capacity;
 	struct dfg_map text; /* device names of the graph and the choice of each */
 	uint32_t *of_text;
-	size_t of_text_room;
+	size_t of_text_capacity;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_choices_init(
 	struct dfg_choices *choices, const char *const *device, uint32_t devices);
@@ -92,7 +92,7 @@ struct dfg_placing {
 	uint32_t *decider;     /* by root: the node whose request decides; DFG_NONE */
 	uint32_t *follows;     /* by node: the node that a node of DFG_KIND_FOLLOWS is placed with */
 	struct dfg_join *join; /* the joins that merged two groups: a forest */
-	size_t joins, joins_room;
+	size_t joins, joins_capacity;
 	uint32_t *device; /* by root; DFG_NONE until decided */
 	struct dfg_place_job *job;
 	float *work; /* by root: seconds */

@@ -367,8 +367,8 @@ static struct dfg_err *set_attrs(struct fuse *f, const struct update *u, struct 
 static struct dfg_err *replace(struct fuse *f, const struct update *u)
 {
 	struct dfg_node *node = &f->graph->node[u->node];
-	uint32_t room = 2 + SLOTS_MOST + WORDS_MOST + waits(f, u, NULL);
-	struct dfg_edge *in = dfg_arena_zeros(f->graph->arena, room, sizeof *in);
+	uint32_t capacity = 2 + SLOTS_MOST + WORDS_MOST + waits(f, u, NULL);
+	struct dfg_edge *in = dfg_arena_zeros(f->graph->arena, capacity, sizeof *in);
 	if (!in)
 		return DFG_ERR(DFG_MEMORY, "no memory to fuse '%s'", node->name);
 	uint32_t n_in = inputs(u, in), n_control = waits(f, u, in + n_in);

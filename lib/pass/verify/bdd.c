@@ -64,7 +64,7 @@ static bool reserve(struct dfg_bdd *logic)
 {
 	if (logic->count * 2 >= logic->slots && !grow(logic))
 		return false;
-	if (!dfg_reserve(&logic->choice, &logic->room, logic->count + 2, sizeof *logic->choice))
+	if (!dfg_reserve(&logic->choice, &logic->capacity, logic->count + 2, sizeof *logic->choice))
 		return false;
 	if (!logic->count)
 		logic->count = 1;
@@ -130,7 +130,7 @@ static bool is_known(struct dfg_bdd *logic, uint32_t a, uint32_t b, uint32_t *ou
 
 static bool push_conjunction(struct dfg_bdd *logic, size_t depth, uint32_t a, uint32_t b)
 {
-	if (!dfg_reserve(&logic->stack, &logic->stack_room, depth + 1, sizeof *logic->stack)) {
+	if (!dfg_reserve(&logic->stack, &logic->stack_capacity, depth + 1, sizeof *logic->stack)) {
 		logic->no_memory = true;
 		return false;
 	}

@@ -24,7 +24,7 @@ struct dfg_bdd {
 		uint32_t a, b, both;
 	} * known; /* cache of recent conjunctions; `slots` entries */
 	struct dfg_conjoining *stack;
-	size_t count, room, slots, stack_room;
+	size_t count, capacity, slots, stack_capacity;
 	/* steps left; 0: exhausted */
 	size_t budget;
 	bool no_memory;

@@ -24,7 +24,7 @@ struct life {
 	struct dfg_bdd *logic; /* of the predicates */
 	uint32_t *runs;        /* by node: the condition under which it runs */
 	uint8_t *split;        /* by function: whether the two sides of some Switch divide it */
-	size_t split_room;
+	size_t split_capacity;
 	/* by Merge: the value of all its inputs, where they are known to be equal; else NULL */
 	const struct dfg_known_value **merged;
 	uint32_t *side;      /* by tensor: the condition under which an output of a Switch is live */
@@ -89,7 +89,7 @@ static void note_split(struct life *l, uint32_t function)
 {
 	if (function == DFG_LOST)
 		return;
-	if (!dfg_reserve(&l->split, &l->split_room, (size_t)function + 1, 1))
+	if (!dfg_reserve(&l->split, &l->split_capacity, (size_t)function + 1, 1))
 		l->predicates.no_memory = true;
 	else
 		l->split[function] = true;
@@ -200,7 +200,7 @@ static uint32_t merge(struct life *l, uint32_t n)
 		any = dfg_bdd_or(l->logic, any, here);
 	}
 	if (!told && !is_loop_merge(l->graph, node) && node->n_in > 1 && is_certain(any) && any != DFG_ALWAYS &&
-		(any >= l->split_room || !l->split[any]))
+		(any >= l->split_capacity || !l->split[any]))
 		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "no input is live%s, so its readers are dead there", NODE(node),
 					dfg_predicate_words(&l->predicates, dfg_bdd_not(any), DFG_ALWAYS)));
 	return any;
@@ -510,11 +510,11 @@ struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t
 		.shared = dfg_arena_zeros(scratch, loops->count, sizeof *l.shared),
 		.unchanged = dfg_arena_zeros(scratch, loops->count, sizeof *l.unchanged),
 	};
-	bool room = l.runs && l.merged && l.side && l.comes && l.within && l.entered && l.shared && l.unchanged;
+	bool capacity = l.runs && l.merged && l.side && l.comes && l.within && l.entered && l.shared && l.unchanged;
 	l.logic = &l.predicates.logic;
-	room = dfg_predicates_init(&l.predicates, graph, scratch, BUDGET) && room;
-	struct dfg_err *err = room ? visit_all(&l, order) : NULL;
-	bool no_memory = !room || l.predicates.no_memory || l.logic->no_memory;
+	capacity = dfg_predicates_init(&l.predicates, graph, scratch, BUDGET) && capacity;
+	struct dfg_err *err = capacity ? visit_all(&l, order) : NULL;
+	bool no_memory = !capacity || l.predicates.no_memory || l.logic->no_memory;
 	dfg_free(l.split);
 	dfg_predicates_release(&l.predicates);
 	if (no_memory && !err)

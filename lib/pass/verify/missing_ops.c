@@ -10,8 +10,8 @@ struct walk {
 	const struct dfg_graph *graph;
 	struct dfg_functions functions;
 	struct dfg_map reached, missing;
-	uint64_t *nodes; /* by number in `missing`; space for `room` */
-	size_t room;
+	uint64_t *nodes; /* by number in `missing`; `capacity` of them */
+	size_t capacity;
 	struct dfg_arena *arena;
 };
 
@@ -32,15 +32,15 @@ static struct dfg_err *count(struct walk *walk, const char *name)
 {
 	uint32_t number;
 	DFG_TRY(put(&walk->missing, name, &number));
-	if (number >= walk->room) {
-		size_t room = walk->room ? 2 * walk->room : 16;
-		uint64_t *nodes = dfg_arena_zeros(walk->arena, room, sizeof *nodes);
+	if (number >= walk->capacity) {
+		size_t capacity = walk->capacity ? 2 * walk->capacity : 16;
+		uint64_t *nodes = dfg_arena_zeros(walk->arena, capacity, sizeof *nodes);
 		if (!nodes)
 			return dfg_no_memory("counts of ops");
-		if (walk->room)
-			memcpy(nodes, walk->nodes, walk->room * sizeof *nodes);
+		if (walk->capacity)
+			memcpy(nodes, walk->nodes, walk->capacity * sizeof *nodes);
 		walk->nodes = nodes;
-		walk->room = room;
+		walk->capacity = capacity;
 	}
 	walk->nodes[number]++;
 	return NULL;

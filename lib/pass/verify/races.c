@@ -39,9 +39,9 @@ struct races {
 	uint32_t *sink;     /* by node: the node without consumers that needs it; SEVERAL; DFG_NONE: not found yet */
 	uint64_t *mask;     /* by node: the accesses of the batch that precede it */
 	struct access *access; /* by variable, then in the order */
-	size_t n_access, access_room;
+	size_t n_access, access_capacity;
 	struct pair *pair; /* in doubt */
-	size_t n_pair, pair_room;
+	size_t n_pair, pair_capacity;
 	uint32_t *cone;   /* by node: the last sink found to need it, + 1 */
 	uint32_t *stack;  /* of nodes */
 	uint32_t outputs; /* in place of a sink: the declared outputs, which one run fetches */
@@ -130,7 +130,7 @@ static struct dfg_err *add_access(struct races *r, uint32_t n, uint32_t at, uint
 			r->access[i].writes |= writes;
 			return NULL;
 		}
-	if (!dfg_reserve(&r->access, &r->access_room, r->n_access + 1, sizeof *r->access))
+	if (!dfg_reserve(&r->access, &r->access_capacity, r->n_access + 1, sizeof *r->access))
 		return dfg_no_memory("accesses to variables");
 	r->access[r->n_access++] = (struct access){n, variable, at, writes};
 	return NULL;
@@ -253,7 +253,7 @@ static struct dfg_err *add_pairs(struct races *r, size_t first, size_t end)
 		size_t kept = 0;
 		for (size_t i = 0; i < n_open; i++) {
 			if (is_in_doubt(r, &r->access[open[i]], &r->access[b])) {
-				if (!dfg_reserve(&r->pair, &r->pair_room, r->n_pair + 1, sizeof *r->pair))
+				if (!dfg_reserve(&r->pair, &r->pair_capacity, r->n_pair + 1, sizeof *r->pair))
 					return dfg_no_memory("accesses to variables");
 				r->pair[r->n_pair++] = new_pair(r, (uint32_t)open[i], (uint32_t)b);
 			}

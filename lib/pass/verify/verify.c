@@ -30,7 +30,7 @@ struct verify {
 	struct dfg_arena brief;   /* lives for one node or a batch of nodes */
 	struct dfg_faults faults;
 	const struct dfg_inferred **in; /* inputs of the current node */
-	size_t in_room;
+	size_t in_capacity;
 };
 
 static void check_versions(struct verify *v)
@@ -96,7 +96,7 @@ static struct dfg_err *lay_out(struct verify *v)
 {
 	const struct dfg_graph *graph = v->graph;
 	struct dfg_facts *facts = v->facts;
-	if (!dfg_reserve(&facts->first, &facts->nodes_room, (size_t)graph->count + 1, sizeof *facts->first))
+	if (!dfg_reserve(&facts->first, &facts->nodes_capacity, (size_t)graph->count + 1, sizeof *facts->first))
 		return DFG_ERR(DFG_MEMORY, "no memory for the types of %u nodes", graph->count);
 	uint64_t total = 0;
 	for (uint32_t n = 0; n < graph->count; n++) {
@@ -109,7 +109,7 @@ static struct dfg_err *lay_out(struct verify *v)
 	}
 	facts->first[graph->count] = (uint32_t)total;
 	facts->nodes = graph->count;
-	if (!dfg_reserve(&facts->fact, &facts->room, (size_t)total, sizeof(void *)))
+	if (!dfg_reserve(&facts->fact, &facts->capacity, (size_t)total, sizeof(void *)))
 		return DFG_ERR(DFG_MEMORY, "no memory for the types of %llu tensors", (unsigned long long)total);
 	facts->count = (size_t)total;
 	return NULL;
@@ -133,7 +133,7 @@ static struct dfg_err *input_fact(
 
 static struct dfg_err *input_facts(struct verify *v, const struct dfg_node *node)
 {
-	if (!dfg_reserve(&v->in, &v->in_room, (size_t)node->n_in + 1, sizeof *v->in))
+	if (!dfg_reserve(&v->in, &v->in_capacity, (size_t)node->n_in + 1, sizeof *v->in))
 		return DFG_ERR(DFG_MEMORY, "no memory for %u inputs", node->n_in);
 	for (uint32_t i = 0; i < node->n_in; i++)
 		DFG_TRY(input_fact(v, node, i, &v->in[i]));
