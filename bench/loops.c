@@ -1,5 +1,5 @@
 /*
- * The cost of loops, on one thread: an iteration that counts, FizzBuzz (branches in a loop), a loop over f32[64] with its
+ * The cost of loops, on one thread: an iteration that counts, FizzBuzz (branches in a loop), Collatz, Newton, a loop over f32[64] with its
  * gradient (saved values). Medians; values are checked.
  */
 #include "bench/bench.h"
@@ -80,11 +80,16 @@ static void report(const char *name, double value, bool right)
 	exit(1);
 }
 
-static struct dfg_edge number(struct bench *bench, int value)
+static struct dfg_edge typed(struct bench *bench, enum dfg_dtype dtype, int64_t value)
 {
 	struct dfg_edge edge;
-	expect(dfg_build_ints(&bench->build, "n", DFG_I32, NULL, (int64_t[]){value}, &edge));
+	expect(dfg_build_ints(&bench->build, "n", dtype, NULL, &value, &edge));
 	return edge;
+}
+
+static struct dfg_edge number(struct bench *bench, int value)
+{
+	return typed(bench, DFG_I32, value);
 }
 
 static struct dfg_edge op(struct bench *bench, const char *name, struct dfg_edge a, struct dfg_edge b)
@@ -239,6 +244,61 @@ static void fizzbuzz(void)
 	end(&bench);
 }
 
+/* while x > 1: x = x // 2 if x is even, else 3 x + 1 */
+static void collatz(void)
+{
+	enum { TRIPS = 1348 };
+	struct bench bench;
+	struct dfg_tensor out;
+	int64_t start = 989345275647;
+	struct dfg_tensor feed = {.dtype = DFG_I64, .shape = DFG_SHAPE_SCALAR, .data = &start, .room = sizeof start};
+	begin(&bench, DFG_I64, &DFG_SHAPE_SCALAR);
+	struct dfg_edge zero = typed(&bench, DFG_I64, 0), in[4];
+	struct variable x = carry(&bench, bench.x), steps = carry(&bench, zero);
+	for (int k = 0; k < 4; k++)
+		in[k] = enter(&bench, typed(&bench, DFG_I64, k), true);
+	struct dfg_edge on = op1(&bench, "LoopCond", op(&bench, "Greater", x.merge, in[1]));
+	switch_on(&bench, &x, on);
+	switch_on(&bench, &steps, on);
+	struct dfg_edge even = divides(&bench, x.body, in[2], in[0]), way = op(&bench, "Switch", x.body, even);
+	struct dfg_edge two = op(&bench, "Switch", in[2], even), three = op(&bench, "Switch", in[3], even);
+	struct dfg_edge one = op(&bench, "Switch", in[1], even), yes = {way.node, 1};
+	struct dfg_edge half = op(&bench, "FloorDiv", yes, (struct dfg_edge){two.node, 1});
+	struct dfg_edge more = op(&bench, "AddV2", op(&bench, "Mul", way, three), one);
+	become(&bench, &x, op(&bench, "Merge", half, more));
+	become(&bench, &steps, op(&bench, "AddV2", steps.body, in[1]));
+	double ns = measure(&bench, &feed, steps.left, 400, &out);
+	report("Collatz in i64, a trip", ns / TRIPS, *(int64_t *)out.data == TRIPS);
+	dfg_tensor_release(&out);
+	end(&bench);
+}
+
+/* 10,000 times y = (y + x / y) / 2 */
+static void newton(void)
+{
+	enum { TRIPS = 10000 };
+	struct bench bench;
+	struct dfg_tensor out;
+	double square = 2, half = 0.5;
+	struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &square, .room = sizeof square};
+	struct dfg_tensor factor = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &half, .room = sizeof half};
+	struct dfg_edge constant;
+	begin(&bench, DFG_F64, &DFG_SHAPE_SCALAR);
+	expect(dfg_build_const(&bench.build, "half", &factor, &constant));
+	struct variable i = carry(&bench, number(&bench, 0)), y = carry(&bench, bench.x);
+	struct dfg_edge most = enter(&bench, number(&bench, TRIPS), true), one = enter(&bench, number(&bench, 1), true);
+	struct dfg_edge x = enter(&bench, bench.x, true), by = enter(&bench, constant, true);
+	struct dfg_edge on = op1(&bench, "LoopCond", op(&bench, "Less", i.merge, most));
+	switch_on(&bench, &i, on);
+	switch_on(&bench, &y, on);
+	become(&bench, &y, op(&bench, "Mul", op(&bench, "AddV2", y.body, op(&bench, "RealDiv", x, y.body)), by));
+	become(&bench, &i, op(&bench, "AddV2", i.body, one));
+	double ns = measure(&bench, &feed, y.left, 100, &out);
+	report("Newton in f64, a trip", ns / TRIPS, fabs(*(double *)out.data - sqrt(2)) < 1e-15);
+	dfg_tensor_release(&out);
+	end(&bench);
+}
+
 static struct dfg_edge keyed(struct bench *bench, const char *name, struct dfg_edge value, struct dfg_edge key)
 {
 	const struct dfg_attr attr[] = {DFG_ATTR_T("T", DFG_F32), DFG_ATTR_I("N", 1)};
@@ -315,6 +375,8 @@ int main(void)
 {
 	count();
 	fizzbuzz();
+	collatz();
+	newton();
 	gradient();
 	return 0;
 }

@@ -28,7 +28,7 @@ const struct dfg_opt dfg_execution_options[] = {
 		.help = "Run ready nodes in an order drawn from SEED."},
 	{"no-opt", .flag = &S.execution.no_opt, .help = "Run the graph without optimizing it."},
 	{"no-compiled-loops", .flag = &S.execution.no_compiled_loops,
-		.help = "Run loops node by node, not as register code; the results are the same."},
+		.help = "Run loops node by node, not as compiled code; the results are the same."},
 	{0},
 };
 

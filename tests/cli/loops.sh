@@ -31,13 +31,19 @@ output third = sum
 P
 both 0 mix.dfg --feed n=1000 --feed d=2000 --stats
 both 0 mix.dfg --feed n=1000 --feed d=-5 --stats
+both 0 mix.dfg --feed n=20000 --feed d=30000 --stats
 
 # A divisor that becomes 0 is an error of its node in its iteration, and limits hold.
 both 65 mix.dfg --feed n=1000 --feed d=40
 has err 'integer division by zero'
 has err 'iteration 40'
-both 65 mix.dfg --feed n=1000 --feed d=2000 --max-iterations 500
-has err 'runs more than 500 iterations'
+both 65 mix.dfg --feed n=20000 --feed d=9000
+has err 'integer division by zero'
+has err 'iteration 9000'
+for most in 500 7000; do
+	both 65 mix.dfg --feed n=20000 --feed d=30000 --max-iterations $most
+	has err "runs more than $most iterations"
+done
 both 0 mix.dfg --feed n=1000 --feed d=2000 --max-iterations 1000
 cat >forever.dfg <<'P'
 x = loop (x = 0) while x < 1 { next x * 3 }

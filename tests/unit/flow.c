@@ -341,9 +341,11 @@ static void run_trial(const struct trial *trial)
 				way.options = (struct dfg_session_options){
 					.threads = threads, .random_schedule = seed > 0, .schedule_seed = seed};
 				run_whole(&way);
-				way.options.no_compiled_loops = true;
-				if (!seed)
+				for (int loops = 0; loops < 2 && !seed; loops++) {
+					way.options.no_compiled_loops = !loops;
+					way.options.emit_loops_after = (uint64_t)loops;
 					run_whole(&way);
+				}
 			}
 		if (s.is_sound && trial->claims)
 			run_diced(&s);

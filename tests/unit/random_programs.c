@@ -79,20 +79,22 @@ static bool expect(const struct program *p, double x, struct jet *out_y)
 	return usable;
 }
 
-/* Loops in register code have the bits and the counts of the same loops run node by node. */
+/* Loops as register code and as machine code have the bits and the counts of the same loops run node by node. */
 static void expect_same_loops(struct subject *s, uint64_t seed, double x)
 {
 	double want[ORDERS + 1], got[ORDERS + 1];
 	struct dfg_stats wanted, counted;
 	run_graph(s, &(struct dfg_session_options){.threads = 1, .no_compiled_loops = true}, x, want, &wanted);
-	run_graph(s, &(struct dfg_session_options){.threads = 1}, x, got, &counted);
-	if (memcmp(want, got, sizeof want) || wanted.iterations != counted.iterations ||
-		wanted.dead_tokens != counted.dead_tokens || wanted.saves != counted.saves ||
-		wanted.peak_frames != counted.peak_frames)
-		fail_msg("seed %llu: compiled loops give %.17g in %llu iterations, %llu dead; not %.17g, %llu, %llu",
-			(unsigned long long)seed, got[0], (unsigned long long)counted.iterations,
-			(unsigned long long)counted.dead_tokens, want[0], (unsigned long long)wanted.iterations,
-			(unsigned long long)wanted.dead_tokens);
+	for (uint64_t after = 0; after <= 3; after++) {
+		run_graph(s, &(struct dfg_session_options){.threads = 1, .emit_loops_after = after}, x, got, &counted);
+		if (memcmp(want, got, sizeof want) || wanted.iterations != counted.iterations ||
+			wanted.dead_tokens != counted.dead_tokens || wanted.saves != counted.saves ||
+			wanted.peak_frames != counted.peak_frames)
+			fail_msg("seed %llu: compiled loops give %.17g in %llu iterations, %llu dead; not %.17g, %llu, %llu",
+				(unsigned long long)seed, got[0], (unsigned long long)counted.iterations,
+				(unsigned long long)counted.dead_tokens, want[0], (unsigned long long)wanted.iterations,
+				(unsigned long long)wanted.dead_tokens);
+	}
 }
 
 static bool try_program(uint64_t seed, int schedules)

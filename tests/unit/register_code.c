@@ -2,6 +2,7 @@
 
 #include "tests/unit/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Every operation of register code has the bits of the row of its op, alone and fused with a branch. */
@@ -63,9 +64,11 @@ static void machine_begin(struct machine *m, const struct register_op *op)
 	m->activation.iteration = &m->iteration;
 	m->activation.watch.options = &m->options;
 	m->region.code = (struct register_code){.op = m->op, .count = 4};
+	m->options.emit_loops_after = UINT64_MAX;
 	m->op[0] = *op;
 	m->op[0].a = A * 8, m->op[0].b = B * 8, m->op[0].c = C * 8, m->op[0].out = OUT * 8;
-	m->op[0].to = 2, m->op[0].jump = 2 * (int32_t)sizeof *m->op, m->op[0].side = 1, m->op[0].dead = 5;
+	m->op[0].to = 2, m->op[0].jump = 2 * (int32_t)sizeof *m->op, m->op[0].side = 1, m->op[0].dead = 5,
+	m->op[0].dead_next = 7;
 	m->op[1] = (struct register_op){.code = REG_LEAVE, .to = 11};
 	m->op[2] = (struct register_op){.code = REG_LEAVE, .to = 12};
 }
@@ -78,42 +81,82 @@ static int64_t machine_run(struct machine *m)
 	return next - m->program.code;
 }
 
+/* The same as machine code, if this machine runs it; -1: it does not. */
+static int64_t machine_run_native(struct machine *m, const struct native_code *native)
+{
+	struct register_state state = {.op = m->op, .dead = m->activation.dead_tokens, .fuel = 2, .most = INT64_MAX};
+	if (!native->run)
+		return -1;
+	succeeds(dfg_native_run(&m->activation, &m->region, native, &state));
+	m->activation.dead_tokens = state.dead;
+	return state.op->code == REG_LEAVE ? state.op->to : 0;
+}
+
 static size_t out_bytes(const struct dfg_op *op, enum dfg_dtype dtype)
 {
 	bool compares = op->means >= DFG_MEANS_EQUAL && op->means <= DFG_MEANS_AT_LEAST;
 	return compares ? 1 : dfg_dtype_size(dtype);
 }
 
+/* The op, and the op fused with a branch: in the VM and as machine code. */
+struct trial {
+	const struct dfg_op *op;
+	enum dfg_dtype dtype;
+	struct machine machine[2];
+	struct native_code native[2];
+};
+
+static void expect_result(struct trial *trial, int fused, bool native, uint64_t want, bool zero)
+{
+	struct machine *m = &trial->machine[fused];
+	uint64_t before = m->activation.dead_tokens;
+	m->block[OUT] = 0;
+	m->chosen = -1;
+	int64_t next = native ? machine_run_native(m, &trial->native[fused]) : machine_run(m);
+	if (next < 0)
+		return;
+	assert_int_equal(next, zero ? 0 : fused && !want ? 12 : 11);
+	if (!zero && memcmp(&want, &m->block[OUT], out_bytes(trial->op, trial->dtype)))
+		fail_msg("%s of %s%s: %016llx, %016llx gives %016llx, not %016llx", trial->op->name,
+			dfg_dtype_name(trial->dtype), native ? " as machine code" : "", (unsigned long long)m->block[A],
+			(unsigned long long)m->block[B], (unsigned long long)m->block[OUT], (unsigned long long)want);
+	if (!fused)
+		return;
+	assert_int_equal(m->activation.dead_tokens - before, want ? 7 : 5);
+	assert_int_equal(m->chosen, want);
+}
+
+static void trial_begin(struct trial *trial, const struct dfg_op *op, enum dfg_dtype dtype, enum register_opcode code)
+{
+	const enum register_opcode codes[] = {code, dfg_register_branch(code)};
+	*trial = (struct trial){.op = op, .dtype = dtype};
+	for (int fused = 0; fused < 2; fused++) {
+		if (codes[fused] == REG_OPCODES)
+			continue;
+		machine_begin(&trial->machine[fused], &(struct register_op){.code = (uint16_t)codes[fused]});
+		dfg_native_make(&trial->machine[fused].region.code, &trial->native[fused]);
+	}
+}
+
 static void expect_row(const struct dfg_op *op, enum dfg_dtype dtype, enum register_opcode code, int count)
 {
 	dfg_row_fn *row = op->row[dtype] ? op->row[dtype] : op->row[DFG_NO_DTYPE];
-	struct machine m, branch;
-	enum register_opcode fused = dfg_register_branch(code);
+	struct trial trial;
+	bool fuses = dfg_register_branch(code) != REG_OPCODES;
 	bool divides = op->guard && (dtype == DFG_I32 || dtype == DFG_I64);
-	machine_begin(&m, &(struct register_op){.code = (uint16_t)code});
-	machine_begin(&branch, &(struct register_op){.code = (uint16_t)fused});
+	trial_begin(&trial, op, dtype, code);
 	for (int i = 0; i < count; i++) {
-		uint64_t want = 0;
-		for (int k = A; k <= C; k++)
-			m.block[k] = branch.block[k] = draw_operand(dtype);
-		m.block[OUT] = branch.block[OUT] = 0;
-		bool zero = divides && (dtype == DFG_I32 ? !(int32_t)m.block[B] : !m.block[B]);
-		const void *in[] = {&m.block[A], &m.block[B]};
-		row(1, &want, in, NULL);
-		int64_t next = machine_run(&m);
-		assert_int_equal(next, zero ? 0 : 11);
-		if (!zero && memcmp(&want, &m.block[OUT], out_bytes(op, dtype)))
-			fail_msg("%s of %s: %016llx, %016llx gives %016llx, not %016llx", op->name, dfg_dtype_name(dtype),
-				(unsigned long long)m.block[A], (unsigned long long)m.block[B], (unsigned long long)m.block[OUT],
-				(unsigned long long)want);
-		if (fused == REG_OPCODES)
-			continue;
-		uint64_t before = branch.activation.dead_tokens;
-		assert_int_equal(machine_run(&branch), want ? 11 : 12);
-		assert_int_equal(branch.activation.dead_tokens - before, want ? 0 : 5);
-		assert_int_equal(branch.chosen, want);
-		assert_memory_equal(&branch.block[OUT], &want, 1);
+		uint64_t want = 0, operand[] = {draw_operand(dtype), draw_operand(dtype)};
+		bool zero = divides && (dtype == DFG_I32 ? !(int32_t)operand[1] : !operand[1]);
+		row(1, &want, (const void *[]){&operand[0], &operand[1]}, NULL);
+		for (int way = 0; way < 4; way++) {
+			memcpy(trial.machine[way & 1].block, operand, sizeof operand);
+			if (!(way & 1) || fuses)
+				expect_result(&trial, way & 1, way & 2, want, zero);
+		}
 	}
+	dfg_native_release(&trial.native[0]);
+	dfg_native_release(&trial.native[1]);
 }
 
 static void every_operation_has_the_bits_of_its_row(void **state)
@@ -135,30 +178,49 @@ static void every_operation_has_the_bits_of_its_row(void **state)
 			assert_true(seen[code]);
 }
 
-/* x - floor(x / d) * d by 64-bit division. */
-static void expect_division(int32_t x, int32_t d, struct machine *quotient, struct machine *remainder)
+/* Quotient and remainder of a division by a constant, in the VM or as machine code. */
+struct division {
+	struct machine machine[2];
+	struct native_code native[2];
+	int32_t divisor;
+};
+
+static int32_t divide(struct division *division, int which, int32_t x, bool native)
 {
-	int64_t q = x / d - (x % d < 0);
-	quotient->block[A] = remainder->block[A] = (uint32_t)x;
-	machine_run(quotient);
-	machine_run(remainder);
-	if ((int32_t)quotient->block[OUT] != q || (int32_t)remainder->block[OUT] != x - q * d)
-		fail_msg("%d by %d: %d and %d", x, d, (int32_t)quotient->block[OUT], (int32_t)remainder->block[OUT]);
+	struct machine *m = &division->machine[which];
+	m->block[A] = (uint32_t)x;
+	if (!native || machine_run_native(m, &division->native[which]) < 0)
+		machine_run(m);
+	return (int32_t)m->block[OUT];
+}
+
+static void expect_division(struct division *division, int32_t x)
+{
+	int32_t d = division->divisor, quotient = x / d - (x % d < 0);
+	for (int native = 0; native < 2; native++) {
+		int32_t got[] = {divide(division, 0, x, native), divide(division, 1, x, native)};
+		if (got[0] != quotient || got[1] != x - quotient * d)
+			fail_msg("%d by %d: %d and %d", x, d, got[0], got[1]);
+	}
 }
 
 static void expect_divisor(int32_t d, int64_t step)
 {
-	struct machine quotient, remainder;
-	struct register_divisor by = dfg_register_divisor(d);
-	machine_begin(&quotient, &(struct register_op){.code = REG_FLOOR_DIV_BY, .by = by});
-	machine_begin(&remainder, &(struct register_op){.code = REG_FLOOR_MOD_BY, .by = by});
+	struct division division = {.divisor = d};
+	for (int which = 0; which < 2; which++) {
+		machine_begin(&division.machine[which],
+			&(struct register_op){.code = which ? REG_FLOOR_MOD_BY : REG_FLOOR_DIV_BY, .by = dfg_register_divisor(d)});
+		dfg_native_make(&division.machine[which].region.code, &division.native[which]);
+	}
 	for (int64_t x = INT32_MIN; x <= INT32_MAX; x += step)
-		expect_division((int32_t)x, d, &quotient, &remainder);
+		expect_division(&division, (int32_t)x);
 	for (int64_t k = INT32_MIN / d - 1; k <= INT32_MAX / d + 1; k += 1 + step * step / d / 64)
 		for (int64_t x = k * d - 1; x <= k * d + 1; x++)
 			if (x >= INT32_MIN && x <= INT32_MAX)
-				expect_division((int32_t)x, d, &quotient, &remainder);
-	expect_division(INT32_MAX, d, &quotient, &remainder);
+				expect_division(&division, (int32_t)x);
+	expect_division(&division, INT32_MAX);
+	dfg_native_release(&division.native[0]);
+	dfg_native_release(&division.native[1]);
 }
 
 /* Every dividend of some divisors took minutes when these were written: step 1. Here every 65521st, and multiples. */
@@ -172,11 +234,36 @@ static void a_constant_divisor_is_a_multiplication(void **state)
 		expect_divisor(divisors[i], step);
 }
 
+static void no_page_is_writable_and_executable(void **state)
+{
+	(void)state;
+	struct machine m;
+	struct native_code native;
+	char line[600];
+	bool found = false;
+	machine_begin(&m, &(struct register_op){.code = REG_ADD_i32});
+	bool made = dfg_native_make(&m.region.code, &native);
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (maps && fgets(line, sizeof line, maps)) {
+		void *first;
+		char rights[5];
+		assert_int_equal(sscanf(line, "%p-%*x %4s", &first, rights), 2);
+		assert_false(rights[1] == 'w' && rights[2] == 'x');
+		found |= made && first == native.memory.bytes && rights[2] == 'x';
+	}
+	if (maps) {
+		fclose(maps);
+		assert_true(found == made);
+	}
+	dfg_native_release(&native);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_operation_has_the_bits_of_its_row),
 		cmocka_unit_test(a_constant_divisor_is_a_multiplication),
+		cmocka_unit_test(no_page_is_writable_and_executable),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

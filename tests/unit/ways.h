@@ -76,7 +76,8 @@ static const int all_windows[] = {1, 2, 10, 32};
 
 /*
  * Calls check(arg, options, text) for each window, number of threads, and schedule; seed 0 is the machine's own, which
- * runs loops compiled and, as seed -1, not.
+ * runs loops as register code; as
+ * machine code it is seed -1, and node by node -2.
  */
 static void in_all_ways(
 	const char *graph, void (*check)(void *arg, const struct dfg_session_options *options, const char *text), void *arg)
@@ -85,12 +86,13 @@ static void in_all_ways(
 	for (int w = 0; w < 4; w++) {
 		expand(graph, all_windows[w], text, sizeof text);
 		for (int threads = 1; threads <= 2; threads++)
-			for (int seed = -1; seed <= SCHEDULES; seed++)
+			for (int seed = -2; seed <= SCHEDULES; seed++)
 				check(arg,
 					&(struct dfg_session_options){.threads = threads,
 						.random_schedule = seed > 0,
 						.schedule_seed = seed > 0 ? (uint64_t)seed : 0,
-						.no_compiled_loops = seed < 0},
+						.emit_loops_after = seed == -1 ? 2 : 0,
+						.no_compiled_loops = seed == -2},
 					text);
 	}
 }

@@ -19,7 +19,7 @@ enum { REGISTER_BYTES = 8 };
 #define DFG_REGISTERS_NUMBER(X, ...)  \
 	DFG_REGISTERS_INT(X, __VA_ARGS__) \
 	DFG_REGISTERS_FLOAT(X, __VA_ARGS__)
-#define DFG_REGISTERS_BOOL(X, ...) X(bool, BOOL, _Bool, __VA_ARGS__)
+#define DFG_REGISTERS_BOOL(X, ...) X(logical, BOOL, _Bool, __VA_ARGS__)
 
 #define DFG_REGISTERS_NONE(...)
 

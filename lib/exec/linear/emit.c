@@ -481,6 +481,8 @@ struct dfg_err *dfg_program_make(struct dfg_plan *plan, const struct dfg_tensor 
 void dfg_program_free(struct program *program)
 {
 	dfg_activations_free(program->idle);
+	for (uint32_t i = 0; i < program->regions; i++)
+		dfg_native_release(&program->region[i].made);
 	dfg_arena_release(&program->arena);
 	dfg_free(program);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/exec/emit/register_code.h"
+#include "lib/exec/emit/x86_scalar.h"
 #include "lib/exec/linear/activation_private.h"
 #include "lib/exec/linear/builder_private.h"
 
@@ -11,10 +11,28 @@
 struct region {
 	struct register_code code;
 	uint32_t first, last; /* its instructions: INSTR_LOOP_ENTER to INSTR_LOOP_BACK */
+	atomic_ullong trips;  /* iterations in register code so far */
+	/* machine code, once it has had many iterations; NULL: none yet, or this machine has none */
+	_Atomic(const struct native_code *) native;
+	struct native_code made; /* protected by the plan's lock, as is the next */
+	bool tried;
 };
 
 /* region.c: finds the regions of a program whose memory is planned, unless the session's options exclude it. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_find_regions(struct program_builder *builder);
+
+/* register_fusion.c: fuses ops of the code that follow each other. */
+DFG_MUST_CHECK struct dfg_err *dfg_register_fuse(struct register_code *code, struct dfg_arena *scratch);
+
+/*
+ * register_vm.c: runs the region from its first instruction. *out_next is the instruction with which the interpreter
+ * continues: the one after the region, or one in it that fails.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_region_run(
+	struct activation *activation, struct region *region, const struct instruction **out_next);
+
+/* register_native.c: the region's machine code, which is made once it is worth that; NULL: there is none. */
+const struct native_code *dfg_region_native(const struct activation *activation, struct region *region);
 
 /* The state of register code that runs. */
 struct register_state {
@@ -25,15 +43,12 @@ struct register_state {
 	int64_t most;        /* iterations of a loop, or INT64_MAX */
 };
 
-/* register_fusion.c: fuses ops of the code that follow each other. */
-DFG_MUST_CHECK struct dfg_err *dfg_register_fuse(struct register_code *code, struct dfg_arena *scratch);
+/* register_native.c: runs machine code from an op to one with which the VM continues. */
+DFG_MUST_CHECK struct dfg_err *dfg_native_run(struct activation *activation, const struct region *region,
+	const struct native_code *native, struct register_state *state);
 
-/*
- * register_vm.c: runs the region from its first instruction. *out_next is the instruction with which the interpreter
- * continues: the one after the region, or one in it that fails.
- */
-DFG_MUST_CHECK struct dfg_err *dfg_region_run(
-	struct activation *activation, const struct region *region, const struct instruction **out_next);
+/* register_vm.c: runs an op of REG_CALLS and after it. */
+DFG_MUST_CHECK struct dfg_err *dfg_register_call(struct activation *activation, const struct register_op *op);
 
 /* interpreter.c: parts of instructions, for register_vm.c. */
 DFG_MUST_CHECK struct dfg_err *dfg_interpret_one(

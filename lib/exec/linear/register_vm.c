@@ -71,7 +71,7 @@ static struct dfg_err *check_limits(const struct activation *activation, const s
 }
 
 /* An op that calls the interpreter's functions. */
-static struct dfg_err *run_call(struct activation *activation, const struct register_op *op)
+struct dfg_err *dfg_register_call(struct activation *activation, const struct register_op *op)
 {
 	const struct instruction *instruction = &activation->program->code[op->instruction];
 	void *const *data = activation->data + instruction->first;
@@ -229,7 +229,7 @@ back:
 	op = (const struct register_op *)((const char *)op + op->jump);
 	goto leave;
 call:
-	if (!(err = run_call(activation, op)))
+	if (!(err = dfg_register_call(activation, op)))
 		NEXT;
 leave:
 REG_LEAVE:
@@ -240,18 +240,24 @@ REG_LEAVE:
 }
 
 struct dfg_err *dfg_region_run(
-	struct activation *activation, const struct region *region, const struct instruction **out_next)
+	struct activation *activation, struct region *region, const struct instruction **out_next)
 {
 	const struct dfg_session_options *options = activation->watch.options;
+	uint64_t full = options->emit_loops_after && options->emit_loops_after < FUEL ? options->emit_loops_after : FUEL;
 	struct register_state state = {
 		.op = region->code.op, .most = options->max_iterations > 0 ? options->max_iterations : INT64_MAX};
 	struct dfg_err *err = NULL;
 	fill_imports(activation, &region->code);
 	do {
+		const struct native_code *native = dfg_region_native(activation, region);
 		state.back = NULL;
-		state.fuel = FUEL;
-		err = run_ops(activation, &state);
-		activation->iterations += FUEL - state.fuel;
+		state.fuel = full;
+		if (native)
+			err = dfg_native_run(activation, region, native, &state);
+		if (!err)
+			err = run_ops(activation, &state);
+		activation->iterations += full - state.fuel;
+		atomic_fetch_add_explicit(&region->trips, full - state.fuel, memory_order_relaxed);
 		if (!err && state.back)
 			err = check_limits(activation, state.back);
 	} while (!err && state.back);

@@ -40,9 +40,11 @@ struct dfg_trace_event {
 
 struct dfg_session_backend;
 struct dfg_session_options {
-	int threads;            /* 0: as many as CPU affinity and cgroup allow */
-	uint64_t seed;          /* seed of random ops */
-	bool no_opt;            /* runs the graph as it is: no folding, CSE, fusion or memory reuse */
+	int threads;   /* 0: as many as CPU affinity and cgroup allow */
+	uint64_t seed; /* seed of random ops */
+	bool no_opt;   /* runs the graph as it is: no folding, CSE, fusion or memory reuse */
+	/* iterations after which a loop becomes machine code; 0: the number that pays off, UINT64_MAX: it never does */
+	uint64_t emit_loops_after;
 	bool no_compiled_loops; /* loops run instruction by instruction */
 	bool alone;             /* one step at a time: an op that would wait for another step, at a queue, fails instead */
 	bool check_numerics;    /* a NaN or an infinity is an error of the node that made it */

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Memory of machine code: it is filled while it is writable, and executable only when it no longer is. */
+struct code_memory {
+	void *bytes;
+	size_t size;
+};
+
+/* Maps a copy of the code; false if the system refuses it. */
+bool dfg_code_memory_map(const uint8_t *code, size_t size, struct code_memory *out_memory);
+void dfg_code_memory_unmap(struct code_memory *memory);

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "lib/exec/emit/code_memory.h"
+#include "lib/exec/emit/register_code.h"
+
+/*
+ * Register code as machine code of x86-64. The most used registers are in the processor's; each result is also stored in its
+ * place, so that the machine code can be left, and entered, at any op.
+ */
+struct native_frame {
+	char *block;
+	int32_t *chosen;
+	int64_t *iteration, most; /* of each loop; the limit, or INT64_MAX */
+	uint64_t fuel;            /* iterations left before it returns */
+	uint64_t dead;            /* instructions passed by jumps, so far */
+	/* runs op number `op`, one of REG_CALLS; true if it fails */
+	int (*call)(struct native_frame *frame, uint32_t op);
+	struct dfg_err *err; /* of a call that failed */
+	void *activation;    /* for `call` */
+	const struct register_code *code;
+};
+
+/* Runs from the address; returns the number of the op with which register code continues. */
+typedef uint32_t native_fn(struct native_frame *frame, const void *from);
+
+struct native_code {
+	struct code_memory memory;
+	native_fn *run;
+	const void **op; /* the address of each op; heap-allocated */
+};
+
+/* False: this machine cannot run it, it is too long, or there is no memory; *out_native is empty then. */
+bool dfg_native_make(const struct register_code *code, struct native_code *out_native);
+void dfg_native_release(struct native_code *native);
