@@ -47,14 +47,15 @@ enum register_opcode {
 	REG_COPY_8,
 	REG_FLOOR_DIV_BY, /* i32, by a constant of at least 2, as are the next two */
 	REG_FLOOR_MOD_BY,
-	REG_DIVISIBLE,   /* out = a mod constant; c = out == b; then as REG_TEST_BRANCH of c */
-	REG_TEST,        /* sets the predicate from the bool a */
-	REG_BRANCH,      /* jumps to `to` unless `side` was chosen */
-	REG_TEST_BRANCH, /* both */
-	REG_JUMP,
-	REG_BACK_TEST,    /* jumps to `to` if the loop ends */
-	REG_BACK,         /* counts an iteration and jumps to the head of the loop */
-	REG_ADD_BACK_i32, /* an addition, and then that */
+	REG_DIVISIBLE_TEST, /* out = a mod constant; c = out == b; then as REG_TEST of c */
+	REG_DIVISIBLE,      /* and the branch */
+	REG_TEST,           /* sets the predicate from the bool a */
+	REG_BRANCH,         /* jumps to `to` unless `side` was chosen */
+	REG_TEST_BRANCH,    /* both */
+	REG_JUMP,           /* jumps to `to`, past `dead` instructions */
+	REG_BACK_TEST,      /* jumps to `to` if the loop ends */
+	REG_BACK,           /* counts an iteration and jumps to the head of the loop */
+	REG_ADD_BACK_i32,   /* an addition, and then that */
 	REG_ADD_BACK_i64,
 	/* the following call functions of the interpreter, and never jump */
 	REG_CALLS,

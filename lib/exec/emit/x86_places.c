@@ -61,10 +61,11 @@ static void use_places(struct x86_emitter *e, const struct register_op *op)
 	} else if (op->code >= REG_COPY_1 && op->code <= REG_COPY_8) {
 		use_place(e, op->a, T_none, bytes);
 		use_place(e, op->out, T_none, bytes);
-	} else if (op->code == REG_FLOOR_DIV_BY || op->code == REG_FLOOR_MOD_BY || op->code == REG_DIVISIBLE) {
+	} else if (op->code == REG_FLOOR_DIV_BY || op->code == REG_FLOOR_MOD_BY || op->code == REG_DIVISIBLE ||
+			   op->code == REG_DIVISIBLE_TEST) {
 		use_place(e, op->a, T_i32, 0);
 		use_place(e, op->out, T_i32, 0);
-		if (op->code != REG_DIVISIBLE)
+		if (op->code == REG_FLOOR_DIV_BY || op->code == REG_FLOOR_MOD_BY)
 			return;
 		use_place(e, op->b, T_i32, 0);
 		use_place(e, op->c, T_logical, 0);

@@ -122,6 +122,7 @@ static void emit_control(struct x86_emitter *e, const struct register_op *op, ui
 		dfg_x86_divide_by(e, op, op->code == REG_FLOOR_MOD_BY);
 		x86_store_int(e, op->out, RAX, 4);
 		return;
+	case REG_DIVISIBLE_TEST:
 	case REG_DIVISIBLE:
 		dfg_x86_divide_by(e, op, true);
 		x86_store_int(e, op->out, RAX, 4);
@@ -130,7 +131,8 @@ static void emit_control(struct x86_emitter *e, const struct register_op *op, ui
 		x86_op(out, 0, X86_BYTE, 0x0fb6, RAX, x86_in(RAX));
 		x86_store_int(e, op->c, RAX, 1);
 		emit_choice(e, op);
-		emit_branch(e, op);
+		if (op->code == REG_DIVISIBLE)
+			emit_branch(e, op);
 		return;
 	case REG_TEST:
 	case REG_TEST_BRANCH:
@@ -150,6 +152,7 @@ static void emit_control(struct x86_emitter *e, const struct register_op *op, ui
 		jump_to(e, x86_jump_if(out, X86_NE), op->to);
 		return;
 	case REG_JUMP:
+		add_dead(e, op->dead);
 		jump_to(e, x86_jump(out), op->to);
 		return;
 	case REG_BACK:

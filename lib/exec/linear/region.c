@@ -171,12 +171,15 @@ static void add_moves(struct translator *t, const struct instruction *instructio
 	}
 }
 
-/* The condition, in the loop that an INSTR_LOOP_BACK ends, under which another instruction of that loop runs. */
+/* The condition in the loop under which an instruction of it, or of a loop in it, runs; UNREACHABLE: it is outside. */
 static uint32_t condition_in(const struct translator *t, const struct instruction *instruction, uint32_t loop)
 {
 	uint32_t condition = instruction->condition;
-	for (uint32_t at = instruction->loop; at != loop; at = t->builder->plan->frame_info->loop[at].parent)
+	for (uint32_t at = instruction->loop; at != loop; at = t->builder->plan->frame_info->loop[at].parent) {
+		if (!at)
+			return UNREACHABLE;
 		condition = t->builder->schedule->loop_info[at].condition;
+	}
 	return condition;
 }
 
@@ -315,6 +318,44 @@ static void aim_branches(struct translator *t)
 	}
 }
 
+/*
+ * Jump threading: a branch that only its predecessor reaches, under a condition that has its predicate, always jumps or
+ * never does. A jump to the next op is dropped by the fusion.
+ */
+static void settle_branch(const struct translator *t, uint32_t number)
+{
+	const struct schedule *schedule = t->builder->schedule;
+	struct register_op *op = &t->code->op[number];
+	const struct instruction *branch = &t->program->code[op->instruction];
+	const struct instruction *before = &t->program->code[op[-1].instruction];
+	bool falls = op[-1].code != REG_BACK && op[-1].code != REG_JUMP && op[-1].code != REG_LEAVE;
+	uint32_t condition = condition_in(t, before, branch->loop);
+	if (!falls || branch->n_release || is_apart(t, branch) || condition == UNREACHABLE ||
+		schedule->predicate[op->predicate].n_out != 2)
+		return;
+	bool stays = dfg_condition_has(schedule, condition, op->predicate, op->side);
+	if (!stays && !dfg_condition_has(schedule, condition, op->predicate, !op->side))
+		return;
+	op->code = REG_JUMP;
+	op->to = stays ? number + 1 : op->to;
+	op->dead = stays ? 0 : op->dead;
+}
+
+static struct dfg_err *settle_branches(const struct translator *t)
+{
+	const struct register_code *code = t->code;
+	bool *target = dfg_arena_zeros(t->builder->scratch, code->count, sizeof *target);
+	if (!target)
+		return dfg_no_memory("the program of the step");
+	for (uint32_t i = 0; i < code->count; i++)
+		if (code->op[i].to != DFG_NONE && code->op[i].code != REG_LEAVE)
+			target[code->op[i].to] = true;
+	for (uint32_t i = 1; i < code->count; i++)
+		if (code->op[i].code == REG_BRANCH && !target[i])
+			settle_branch(t, i);
+	return NULL;
+}
+
 /* A branch that releases values as it jumps: the ops for that are after the region, which jumps seldom reach. */
 static void add_releases(struct translator *t)
 {
@@ -358,6 +399,7 @@ static struct dfg_err *translate(struct translator *t)
 		add_op(t, REG_JUMP, branch)->to = t->op_of[to];
 	}
 	aim_branches(t);
+	DFG_TRY(settle_branches(t));
 	add_releases(t);
 	DFG_TRY(dfg_register_fuse(t->code, t->builder->scratch));
 	t->program->bytes = t->code->bytes > t->program->bytes ? t->code->bytes : t->program->bytes;

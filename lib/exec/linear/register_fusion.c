@@ -57,17 +57,19 @@ static uint32_t fuse_divisible(const struct fusion *fusion, struct register_op *
 {
 	struct register_op *equal = op->code == REG_FLOOR_MOD_BY ? follower(fusion, op, 1, REG_EQ_i32) : NULL;
 	struct register_op *test = equal ? follower(fusion, op, 2, REG_TEST) : NULL;
-	struct register_op *branch = test ? follower(fusion, op, 3, REG_BRANCH) : NULL;
-	if (!branch || branch->predicate != test->predicate || test->a != equal->out || equal->a != op->out ||
-		equal->b == op->out)
+	const struct register_op *branch = test ? follower(fusion, op, 3, REG_BRANCH) : NULL;
+	if (!test || test->a != equal->out || equal->a != op->out || equal->b == op->out)
 		return 1;
-	op->code = REG_DIVISIBLE;
+	bool branches = branch && branch->predicate == test->predicate;
+	op->code = branches ? REG_DIVISIBLE : REG_DIVISIBLE_TEST;
+	op->predicate = test->predicate;
 	op->b = equal->b;
 	op->c = equal->once ? fusion->code->unread : equal->out;
 	if (op->once)
 		op->out = fusion->code->unread;
-	become_branch(op, branch);
-	return 4;
+	if (branches)
+		become_branch(op, branch);
+	return branches ? 4 : 3;
 }
 
 static uint32_t fuse_back(const struct fusion *fusion, struct register_op *op)
@@ -104,7 +106,8 @@ struct dfg_err *dfg_register_fuse(struct register_code *code, struct dfg_arena *
 		taken = fuse_op(&fusion, &code->op[i]);
 		for (uint32_t j = 0; j < taken; j++)
 			fusion.number[i + j] = kept;
-		code->op[kept++] = code->op[i];
+		if (code->op[i].code != REG_JUMP || code->op[i].to != i + 1)
+			code->op[kept++] = code->op[i];
 	}
 	code->count = kept;
 	for (uint32_t i = 0; i < kept; i++)

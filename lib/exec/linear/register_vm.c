@@ -49,6 +49,13 @@ static inline int32_t floor_remainder_by(int32_t x, const struct register_diviso
 	return x - floor_quotient_by(x, by) * by->divisor;
 }
 
+static inline _Bool test_divisible(char *base, const struct register_op *op)
+{
+	int32_t remainder = floor_remainder_by(REGISTER(int32_t, op->a), &op->by);
+	REGISTER(int32_t, op->out) = remainder;
+	return REGISTER(_Bool, op->c) = remainder == REGISTER(int32_t, op->b);
+}
+
 static void fill_imports(const struct activation *activation, const struct register_code *code)
 {
 	for (uint32_t i = 0; i < code->imports; i++) {
@@ -173,8 +180,9 @@ static struct dfg_err *run_ops(struct activation *activation, struct register_st
 #include "lib/exec/emit/register_ops.def"
 		OWN_LABELS(SELECT_1, SELECT_4, SELECT_8, COPY_1, COPY_4, COPY_8),
 		OWN_LABELS(FLOOR_DIV_BY, FLOOR_MOD_BY, DIVISIBLE, TEST, BRANCH, TEST_BRANCH),
-		OWN_LABELS(JUMP, BACK_TEST, BACK, ADD_BACK_i32, ADD_BACK_i64, LEAVE),
+		OWN_LABELS(JUMP, BACK_TEST, BACK, ADD_BACK_i32, ADD_BACK_i64, DIVISIBLE_TEST),
 		[REG_CALLS... REG_LEAVE - 1] = &&call,
+		OWN_LABEL(LEAVE),
 	};
 	const struct register_op *op = state->op;
 	const int64_t most = state->most;
@@ -196,12 +204,12 @@ static struct dfg_err *run_ops(struct activation *activation, struct register_st
 	RUN_BYTES(8, uint64_t)
 	RUN_BY(FLOOR_DIV_BY, floor_quotient_by)
 	RUN_BY(FLOOR_MOD_BY, floor_remainder_by)
-REG_DIVISIBLE : {
-	int32_t remainder = floor_remainder_by(REGISTER(int32_t, op->a), &op->by);
-	REGISTER(int32_t, op->out) = remainder;
-	REGISTER(_Bool, op->c) = result = remainder == REGISTER(int32_t, op->b);
+REG_DIVISIBLE_TEST:
+	chosen[op->predicate] = test_divisible(base, op);
+	NEXT;
+REG_DIVISIBLE:
+	result = test_divisible(base, op);
 	goto choose;
-}
 REG_TEST:
 	chosen[op->predicate] = REGISTER(_Bool, op->a);
 	NEXT;
@@ -215,6 +223,7 @@ REG_BACK_TEST:
 	if (chosen[op->predicate] == 1)
 		NEXT;
 REG_JUMP:
+	dead += op->dead;
 	GO;
 REG_ADD_BACK_i32:
 	REGISTER(int32_t, op->out) = REGISTER(int32_t, op->a) + REGISTER(int32_t, op->b);
