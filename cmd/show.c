@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static struct dfg_show_options show_options;
+static struct dfg_show_options show_options = {.head = -1};
 
 static const struct dfg_opt options[] = {
 	{"tree", .flag = &show_options.tree, .help = "Print the nodes of a graph as a tree of loops, branches and scopes."},
@@ -20,6 +20,7 @@ static const struct dfg_opt options[] = {
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document per file, one per line."},
 	{"node", .takes = "NAME", .text = &show_options.node,
 		.help = "Explain one node of a graph, or print one array whole."},
+	{"head", .takes = "N", .number = &show_options.head, .help = "Print the first N rows of each array."},
 	{0},
 };
 
@@ -65,7 +66,8 @@ static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 {
 	struct dfg_arrays arrays;
 	DFG_TRY(dfg_arrays_list(path, &arrays));
-	if (show_options.node || arrays.count == 1) { /* whose elements are printed */
+	bool whole = show_options.head < 0 && (show_options.node || arrays.count == 1);
+	if (whole) {
 		dfg_arrays_release(&arrays);
 		DFG_TRY(dfg_arrays_read(path, &arrays));
 	}
@@ -86,9 +88,10 @@ static struct dfg_err *show_array(const char *spec, struct dfg_text *out)
 {
 	struct dfg_tensor tensor;
 	struct dfg_arrays arrays = {0};
-	DFG_TRY(dfg_array_read_one(spec, &tensor));
+	DFG_TRY(show_options.head < 0 ? dfg_array_read_one(spec, &tensor)
+								  : dfg_show_first_rows(spec, show_options.head, &tensor));
 	struct dfg_err *err = dfg_arrays_add(&arrays, spec, &tensor);
-	const struct dfg_show_options whole = {.node = spec};
+	const struct dfg_show_options whole = {.node = spec, .head = -1};
 	if (!err)
 		err = dfg_show_arrays(spec, &arrays, &whole, out);
 	dfg_arrays_release(&arrays);
@@ -147,7 +150,12 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 static struct dfg_err *check_json(char **operands)
 {
 	const struct dfg_show_options *o = &show_options;
-	const char *form = o->tree ? "--tree" : o->text ? "--text" : o->dot ? "--dot" : o->svg ? "--svg" : NULL;
+	const char *form = o->head >= 0 ? "--head"
+					   : o->tree    ? "--tree"
+					   : o->text    ? "--text"
+					   : o->dot     ? "--dot"
+					   : o->svg     ? "--svg"
+									: NULL;
 	for (; *operands && !form; operands++)
 		form = !strncmp(*operands, "std:", 4)             ? "text of the library"
 			   : o->node && dfg_plan_folder_is(*operands) ? "a node of a plan"
@@ -160,6 +168,8 @@ static struct dfg_err *show(char **operands, int *out_status)
 	(void)out_status;
 	if (dfg_globals.json)
 		DFG_TRY(check_json(operands));
+	if (show_options.head == 0)
+		return DFG_ERR(DFG_USAGE, "--head must be at least 1");
 	struct dfg_text out = {0};
 	struct dfg_err *err = NULL;
 	show_options.several = operands[0] && operands[1];

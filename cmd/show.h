@@ -11,6 +11,7 @@
 struct dfg_show_options {
 	bool tree, text, dot, svg;
 	const char *node;
+	int64_t head; /* rows of each array to print; -1: not given */
 	bool several; /* several files: unnamed arrays, and lists of arrays, have the file name as a heading */
 };
 
@@ -21,6 +22,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_show_metrics(const struct dfg_blob *blob, boo
 /* Prints a line per array with least, largest and mean value; for a single array also its elements. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_arrays(
 	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);
+
+/* Prints the first options->head rows of each array, or of the one named by options->node, which is read from path. */
+DFG_MUST_CHECK struct dfg_err *dfg_show_head(
+	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);
+
+/* Reads the first n rows of the array that the words name; a scalar whole. */
+DFG_MUST_CHECK struct dfg_err *dfg_show_first_rows(const char *words, int64_t n, struct dfg_tensor *out_rows);
 
 /* Prints the newest complete checkpoint of a directory. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_checkpoint(

@@ -2,6 +2,7 @@
 
 #include "app/tensor_text.h"
 #include "formats/checkpoint.h"
+#include "formats/samples.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,6 +103,54 @@ static void print_whole(const char *path, const struct dfg_array *array, bool se
 	dfg_text_release(&name);
 }
 
+struct dfg_err *dfg_show_first_rows(const char *words, int64_t n, struct dfg_tensor *out_rows)
+{
+	struct dfg_samples samples;
+	const struct dfg_array_input none = {0};
+	*out_rows = (struct dfg_tensor){0};
+	DFG_TRY(dfg_samples_open(words, &none, false, &samples, NULL));
+	struct dfg_err *err = NULL;
+	bool has_rows = samples.shape.rank > 0;
+	int64_t rows = has_rows ? samples.shape.dim[0] : 0;
+	if (has_rows)
+		err = dfg_samples_take(&samples, 0, NULL, n < rows ? n : rows, out_rows);
+	dfg_samples_release(&samples);
+	return err || has_rows ? err : dfg_array_read_one(words, out_rows);
+}
+
+/* The first n rows of an array, from its elements or, if it is only listed, from the file. */
+static struct dfg_err *first_rows(
+	const char *path, const struct dfg_array *array, int64_t n, struct dfg_tensor *out_rows)
+{
+	struct dfg_text words = {0};
+	if (array->tensor.data || !dfg_shape_count(&array->tensor.shape)) {
+		DFG_TRY(dfg_tensor_share(&array->tensor, out_rows));
+		if (out_rows->shape.rank && out_rows->shape.dim[0] > n)
+			out_rows->shape.dim[0] = n;
+		return NULL;
+	}
+	dfg_text_add(&words, "%s[%s]", path, array->name);
+	struct dfg_err *err = dfg_text_check(&words);
+	if (!err)
+		err = dfg_show_first_rows(words.s, n, out_rows);
+	dfg_text_release(&words);
+	return err;
+}
+
+struct dfg_err *dfg_show_head(
+	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out)
+{
+	for (size_t i = 0; i < arrays->count; i++) {
+		struct dfg_array rows = {.name = arrays->array[i].name};
+		if (options->node && strcmp(options->node, rows.name))
+			continue;
+		DFG_TRY(first_rows(path, &arrays->array[i], options->head, &rows.tensor));
+		print_whole(path, &rows, options->several, out);
+		dfg_tensor_release(&rows.tensor);
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_show_arrays(
 	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out)
 {
@@ -113,6 +162,8 @@ struct dfg_err *dfg_show_arrays(
 		print_json(arrays, one, out);
 		return NULL;
 	}
+	if (options->head >= 0)
+		return dfg_show_head(path, arrays, options, out);
 	if (one || arrays->count == 1) {
 		print_whole(path, one ? one : &arrays->array[0], options->several, out);
 		return NULL;

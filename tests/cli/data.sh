@@ -182,3 +182,23 @@ open("overlap.nc", "wb").write(head + b"\0" * 100000)
 END
 status 65 "$DFG" show overlap.nc
 has err 'overlap.nc: variables overlap'
+
+# The first rows of each array, of one, of fixed records; a scalar whole.
+status 0 "$DFG" show "$a/line-classic.nc" --head 1
+cat >want <<'END'
+x: f32[1,2]
+-0.48339844 -0.4951172
+t: f32[1,1]
+0.044921875
+END
+cmp out want
+status 0 "$DFG" show xt.npz --head 1 --node x2
+head -2 want | sed s/x:/x2:/ | cmp out -
+status 0 "$DFG" show 'xt.bin[f32:3][:2]' --head 1
+[ "$(tail -1 out)" = "$(sed -n 2p want)" ]
+status 0 "$DFG" show "$a/classic.nc" --head 1 --node scalar_f32
+has out 'scalar_f32: f32[] 0.75'
+status 0 "$DFG" show x.npy --head 1000
+[ "$(wc -l <out)" = 101 ]
+status 2 "$DFG" show x.npy --head 0
+status 2 "$DFG" show x.npy --head 1 --json

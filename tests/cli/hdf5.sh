@@ -31,6 +31,8 @@ has out 'f32[50,7]'
 status 0 "$DFG" show "$a/latest.h5"
 has out 'group/3 f32[50,7]'
 never grep -q min out
+status 0 "$DFG" show "$a/line.h5" --head 1
+[ "$(tr '\n' ' ' <out)" = 'data/t: f32[1,1] 0.044921875 data/x: f32[1,2] -0.48339844 -0.4951172 ' ]
 
 # A few rows of every storage, in order and shuffled, with a short batch at the end.
 printf 'input x: f32[?,7]\noutput y = x * 2\n' >rows.dfg
