@@ -69,7 +69,7 @@ static const struct dfg_opt execution_rows[] = {
 	{.rows = dfg_execution_options},
 	{"device", .takes = "NAME", .text = &device, .help = "Run on this device; only cpu exists."},
 	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write the times of all nodes as a Chrome trace."},
-	{"stats", .flag = &O.stats, .help = "Print memory, iterations and dead tokens of the last step."},
+	{"stats", .flag = &O.stats, .help = "Print memory, iterations, dead tokens and groups of ops of the last step."},
 	{0},
 };
 

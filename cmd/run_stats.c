@@ -75,6 +75,8 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		{"dead_tokens", stats->dead_tokens},
 		{"saves", stats->saves},
 		{"peak_frames", stats->peak_frames},
+		{"groups", stats->groups},
+		{"grouped_nodes", stats->grouped},
 		{"swapped_out", stats->swapped.out},
 		{"swapped_out_bytes", stats->swapped.out_bytes},
 		{"swapped_in", stats->swapped.in},

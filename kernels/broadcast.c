@@ -46,6 +46,7 @@ const struct dfg_op dfg_op_BroadcastTo = {
 	.doc = "input repeated along its dimensions of 1, and along new ones in front, to the shape",
 	.sig = "<T: type, Tidx: index = i32>(input: T, shape: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.means = DFG_MEANS_REPEATED,
 	.shape = broadcast_to_shape,
 	.gradient = "dinput = Reshape(Sum(doutput, BroadcastGradientArgs(Shape(output), Shape(input)).r1), Shape(input))",
 	.run = broadcast_to_run,

@@ -10,11 +10,10 @@
 #include <string.h>
 
 enum {
-	ROW = DFG_REDUCE_LEAF,
-	STACK = 16,      /* rows that are combined one after another, before the tree */
-	TILE = 64,       /* accumulators side by side */
-	ACC_MAX = 16,    /* bytes of an accumulator */
-	BLOCK = 1 << 15, /* elements that one thread takes of a large reduction; the tree's borders are blocks' borders */
+	STACK = 16, /* rows that are combined one after another, before the tree */
+	TILE = 64,  /* accumulators side by side */
+	ACC_MAX = DFG_ACCUMULATOR_MAX,
+	BLOCK = DFG_REDUCE_BLOCK,
 };
 
 static struct dfg_err *mark_axes(const struct dfg_infer *node, int rank, bool *out_gone, bool *out_all_known)
@@ -120,31 +119,6 @@ struct job {
 	int64_t blocks, block;
 };
 
-/* The left half of n items that are combined in a tree whose leaves are `unit` items. */
-static int64_t left_half(int64_t n, int64_t unit)
-{
-	return ((n + unit - 1) / unit + 1) / 2 * unit;
-}
-
-/* Halves down to blocks, then down to ROW. */
-int64_t dfg_reduce_half(int64_t n)
-{
-	return n > BLOCK ? left_half(n, BLOCK) : (n / ROW + 1) / 2 * ROW;
-}
-
-void dfg_reduce_row(const struct dfg_reducer *r, int64_t n, const void *in, void *acc)
-{
-	if (n <= ROW) {
-		r->row(n, in, acc);
-		return;
-	}
-	alignas(ACC_MAX) char right[ACC_MAX];
-	int64_t half = dfg_reduce_half(n);
-	dfg_reduce_row(r, half, in, acc);
-	dfg_reduce_row(r, n - half, (const char *)in + half * (int64_t)r->in_size, right);
-	r->merge(1, right, acc);
-}
-
 /* Combines positions [first, last) of the reduced axes in n accumulators, those of the elements at `in`. */
 static void reduce_positions(const struct job *job, int64_t n, const char *in, int64_t first, int64_t last, void *acc)
 {
@@ -160,7 +134,8 @@ static void reduce_positions(const struct job *job, int64_t n, const char *in, i
 		return;
 	}
 	alignas(ACC_MAX) char right[TILE * ACC_MAX];
-	int64_t middle = first + (last - first > job->block ? left_half(last - first, job->block) : (last - first + 1) / 2);
+	int64_t middle =
+		first + (last - first > job->block ? dfg_reduce_left(last - first, job->block) : (last - first + 1) / 2);
 	reduce_positions(job, n, in, first, middle, acc);
 	reduce_positions(job, n, in, middle, last, right);
 	r->merge(n, right, acc);

@@ -84,12 +84,12 @@ enum { LANES = DFG_REDUCE_LANES, PART = 16 };
 
 const struct dfg_reducer *dfg_sum_reducer(enum dfg_dtype dtype)
 {
-	return dtype == DFG_F32 ? &sum_reducer_f32 : &sum_reducer_f64;
+	return dtype == DFG_F32 ? sum_reducer_f32 : sum_reducer_f64;
 }
 
 const struct dfg_reducer *dfg_max_reducer(enum dfg_dtype dtype)
 {
-	return dtype == DFG_F32 ? &max_reducer_f32 : &max_reducer_f64;
+	return dtype == DFG_F32 ? max_reducer_f32 : max_reducer_f64;
 }
 
 /* A tensor of the output's shape, such as the cotangent, with the reduced dimensions restored as 1. */
@@ -227,6 +227,7 @@ static const char prod_gradient[] =
 		.flags = DFG_EXACT | DFG_ANALYTIC,                                                             \
 		.shape = dfg_reduce_shape,                                                                     \
 		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem##_run)},                                        \
+		.reducer = {DFG_EACH_##types(DFG_BY_DTYPE, stem##_reducer)},                                   \
 		__VA_ARGS__};
 
 REDUCTION(Sum, numeric, sum, "the sum over the given axes", .gradient_fn = sum_gradient)

@@ -182,6 +182,8 @@ void dfg_replica_stats(const struct replica *replica, struct dfg_stats *out_stat
 	out_stats->peak_frames = larger(out_stats->peak_frames, update.peak_frames);
 	out_stats->iterations += update.iterations;
 	out_stats->dead_tokens += update.dead_tokens;
+	out_stats->groups += update.groups;
+	out_stats->grouped += update.grouped;
 	out_stats->saves += update.saves;
 	out_stats->left += update.left;
 }

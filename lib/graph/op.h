@@ -105,6 +105,7 @@ enum dfg_meaning {
 	DFG_MEANS_SHIFT_RIGHT,
 	DFG_MEANS_SELECTION, /* input 1 where input 0 is true, else input 2 */
 	DFG_MEANS_CAST,      /* input 0 in another type */
+	DFG_MEANS_REPEATED,  /* input 0, broadcast to a shape */
 	DFG_MEANS_OF_SHAPE,  /* a value of the shape of input 0 alone */
 	DFG_MEANS_ZEROS,     /* zeros, or ones, in the shape of input 0 */
 	DFG_MEANS_ONES,
@@ -301,6 +302,7 @@ struct dfg_infer {
 	struct dfg_arena *arena;                  /* lives as long as the results */
 };
 
+struct dfg_reducer;  /* lib/graph/reduction.h */
 struct dfg_kernel;   /* the context of a kernel: lib/graph/kernel.h */
 struct dfg_gradient; /* the context of a gradient in C: lib/pass/grad/grad.h */
 
@@ -344,6 +346,9 @@ struct dfg_op {
 	 * broadcast.
 	 */
 	struct dfg_err *(*run)(struct dfg_kernel *ctx);
+
+	/* By dtype: how a reduction over the axes in input 1, with the attribute keep_dims, combines the elements of input 0. */
+	const struct dfg_reducer *reducer[DFG_DTYPES];
 
 	/* Called before a row: an error for elements that it cannot compute, such as a zero divisor. */
 	struct dfg_err *(*guard)(struct dfg_kernel *ctx);

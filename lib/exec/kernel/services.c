@@ -176,6 +176,11 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 static const struct dfg_kernel_services host = {
 	allocate_output, scratch, parallel, retain_input, give_output, state, ref, give_ref, alone, paused, pause};
 
+const struct dfg_kernel_services *dfg_runner_services(void)
+{
+	return &host;
+}
+
 /* Small operands of one shape: calls only the row. */
 static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct plan_node *node)
 {

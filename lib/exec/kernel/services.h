@@ -26,6 +26,9 @@ static inline bool dfg_is_ref(const struct dfg_tensor *tensor)
 	return !tensor->dtype && tensor->data;
 }
 
+/* The services of a runner, for code that calls kernels' functions without a node. */
+const struct dfg_kernel_services *dfg_runner_services(void);
+
 /* Runs the node's kernel. An input ref that is read gives the variable's value at this moment. */
 DFG_MUST_CHECK struct dfg_err *dfg_runner_run(
 	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out);

@@ -39,3 +39,6 @@ void dfg_activation_free(struct activation *activation);
 
 /* interpreter.c: runs all instructions of the program. */
 DFG_MUST_CHECK struct dfg_err *dfg_interpret(struct activation *activation);
+
+/* group_run.c */
+DFG_MUST_CHECK struct dfg_err *dfg_group_run(struct activation *activation, const struct instruction *instruction);

@@ -79,6 +79,21 @@ bool dfg_is_known_node(const struct program_builder *builder, const struct plan_
  */
 DFG_MUST_CHECK struct dfg_err *dfg_program_find_demand(struct program_builder *builder);
 
+/* group.c: makes one instruction of those that can be computed together, tile by tile; group_run.c: runs it. */
+DFG_MUST_CHECK struct dfg_err *dfg_program_find_groups(struct program_builder *builder);
+
+/* group_run.c: an output takes the memory of an input that instruction o is the last to read, where it can. */
+void dfg_group_write_in_place(struct program_builder *builder, const struct instruction *instruction, uint32_t o);
+
+/*
+ * memory_plan.c: whether instruction o is the last use of input i, and no other input shares its memory, unless the
+ * instruction is elementwise.
+ */
+bool dfg_is_last_use(struct program_builder *builder, const struct instruction *instruction, uint32_t o, int i);
+
+/* memory_plan.c: the operands that the domain check reads are known before the step, and pass it. */
+bool dfg_passes_domain_check(const struct program_builder *builder, const struct instruction *instruction);
+
 /* live_ranges.c: values that leave the step get storage DFG_NONE; then builder->first, last and dominating are found. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_find_escapes(struct program_builder *builder);
 void dfg_program_find_live_ranges(struct program_builder *builder);
@@ -89,6 +104,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_program_plan_releases(struct program_builder 
 /* jump_threading.c: removes instructions that do nothing, and renumbers the others; shortens chains of branches. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_drop_instructions(struct program_builder *builder);
 void dfg_program_thread_jumps(const struct program_builder *builder);
+
+/* jump_threading.c: a branch that jumps over groups counts their members as dead, not the groups. */
+DFG_MUST_CHECK struct dfg_err *dfg_program_weigh_branches(const struct program_builder *builder);
 
 /* memory_plan.c: finds addresses for all values, and the instructions after which they are released. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_plan_memory(struct program_builder *builder);

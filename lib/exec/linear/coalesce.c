@@ -1,4 +1,4 @@
-#include "lib/exec/linear/builder_private.h"
+#include "lib/exec/linear/group_private.h"
 
 #include <string.h>
 
@@ -86,12 +86,24 @@ static struct dfg_err *make_lists(struct accesses *of)
 	return NULL;
 }
 
+static bool group_can_write_over(struct program_builder *builder, const struct instruction *instruction, uint32_t merge)
+{
+	const uint32_t *use = builder->program->use + instruction->first;
+	for (int i = 0; i < instruction->n_in; i++)
+		if (dfg_alias_class(builder, use[i]) == dfg_alias_class(builder, merge) &&
+			!dfg_tile_may_overwrite(&instruction->group->tile, i, 0))
+			return false;
+	return instruction->n_out == 1;
+}
+
 /* The instruction may write its output over the operands that are in the variable's class. */
 static bool can_write_over(struct program_builder *builder, const struct instruction *instruction, uint32_t merge)
 {
 	const uint32_t *use = builder->program->use + instruction->first;
 	bool row = instruction->kind == INSTR_ROW || instruction->kind == INSTR_CHECKED_ROW ||
 			   instruction->kind == INSTR_ROW_INDIRECT;
+	if (instruction->kind == INSTR_GROUP)
+		return group_can_write_over(builder, instruction, merge);
 	if ((!row && instruction->kind != INSTR_KERNEL) || !instruction->node->in_place || instruction->n_out != 1)
 		return false;
 	bool whole = instruction->node->run == dfg_elementwise_run;
@@ -358,7 +370,8 @@ static bool is_only_read(struct program_builder *builder, const struct instructi
 		if (j != i && dfg_alias_class(builder, use[j]) == group)
 			return false;
 	const struct instruction *maker = &builder->program->code[builder->first[group]];
-	return (maker->kind == INSTR_KERNEL || maker->kind == INSTR_ROW_NEW) && makes(builder, maker, use[i]);
+	return (maker->kind == INSTR_KERNEL || maker->kind == INSTR_GROUP || maker->kind == INSTR_ROW_NEW) &&
+		   makes(builder, maker, use[i]);
 }
 
 static void move_values(struct program_builder *builder, struct instruction *instruction, uint32_t o, struct move *room)

@@ -416,7 +416,7 @@ static struct dfg_err *allocate_program(struct program_builder *builder)
 	DFG_TRY(allocate_scratch(builder));
 	program->code = dfg_arena_zeros(arena, ops, sizeof *program->code);
 	program->alive = dfg_arena_zeros(arena, ops, sizeof *program->alive);
-	program->use = dfg_arena_zeros(arena, 3 * (size_t)plan->uses + builder->schedule->entries, sizeof *program->use);
+	program->use = dfg_arena_zeros(arena, 4 * (size_t)plan->uses + builder->schedule->entries, sizeof *program->use);
 	program->saved = dfg_arena_zeros(arena, builder->schedule->saves, sizeof *program->saved);
 	program->start = dfg_arena_zeros(arena, plan->slots, sizeof *program->start);
 	program->in_block = dfg_arena_zeros(arena, plan->slots, sizeof *program->in_block);
@@ -456,6 +456,7 @@ static struct dfg_err *build_program(struct program_builder *builder, const stru
 	find_kept(builder);
 	DFG_TRY(dfg_program_find_demand(builder));
 	DFG_TRY(add_ops(builder));
+	DFG_TRY(dfg_program_find_groups(builder));
 	DFG_TRY(dfg_program_plan_memory(builder));
 	return dfg_program_find_regions(builder);
 }

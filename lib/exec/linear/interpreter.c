@@ -239,6 +239,9 @@ static struct dfg_err *run_op(struct activation *activation, const struct instru
 		return run_row_new(activation, instruction);
 	case INSTR_KERNEL:
 		return run_kernel(activation, instruction);
+	case INSTR_GROUP:
+		DFG_TRY(dfg_group_run(activation, instruction));
+		return activation->runner.took ? account_buffers(activation, instruction) : NULL;
 	case INSTR_VIEW:
 		run_view(activation, instruction);
 		return NULL;
@@ -327,7 +330,7 @@ struct dfg_err *dfg_interpret_one(struct activation *activation, const struct in
 static const struct instruction *jump_over(struct activation *activation, const struct instruction *instruction)
 {
 	const struct instruction *to = activation->program->code + instruction->to;
-	activation->dead_tokens += (uint64_t)(to - instruction) - 1;
+	activation->dead_tokens += (uint64_t)(to - instruction + instruction->n) - 1;
 	dfg_interpret_releases(activation, instruction, instruction->n_release);
 	for (const struct instruction *dead = instruction + 1; dead < to && activation->watch.options->trace; dead++)
 		if (dead->node)
@@ -384,8 +387,9 @@ struct dfg_err *dfg_interpret(struct activation *activation)
 			} else if (instruction->n_release || watched) {
 				instruction = jump_over(activation, instruction);
 			} else {
-				activation->dead_tokens += instruction->to - (uint32_t)(instruction - program->code) - 1;
-				instruction = program->code + instruction->to;
+				const struct instruction *to = program->code + instruction->to;
+				activation->dead_tokens += (uint64_t)(to - instruction + instruction->n) - 1;
+				instruction = to;
 			}
 		} else if (instruction->kind == INSTR_TEST) {
 			activation->chosen[instruction->predicate] = *(const bool *)data[0];

@@ -1,4 +1,4 @@
-#include "lib/exec/linear/builder_private.h"
+#include "lib/exec/linear/group_private.h"
 
 /* Removes instructions that turned out to do nothing, and shortens jumps. */
 
@@ -76,4 +76,19 @@ void dfg_program_thread_jumps(const struct program_builder *builder)
 				break;
 		}
 	}
+}
+
+struct dfg_err *dfg_program_weigh_branches(const struct program_builder *builder)
+{
+	const struct program *program = builder->program;
+	int64_t *before = dfg_arena_zeros(builder->scratch, (size_t)program->count + 1, sizeof *before);
+	if (!before)
+		return dfg_no_memory("the program of the step");
+	for (uint32_t o = 0; o < program->count; o++)
+		before[o + 1] =
+			before[o] + (program->code[o].kind == INSTR_GROUP ? (int64_t)program->code[o].group->members - 1 : 0);
+	for (uint32_t o = 0; o < program->count; o++)
+		if (program->code[o].kind == INSTR_BRANCH)
+			program->code[o].n = before[program->code[o].to] - before[o];
+	return NULL;
 }

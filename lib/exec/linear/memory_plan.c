@@ -4,11 +4,7 @@
 
 enum { ROW_MOST = 32 * 1024 }; /* elements; longer rows are divided among threads */
 
-/*
- * Whether instruction o is the last use of input i, and no other input shares its memory, unless the instruction is
- * elementwise.
- */
-static bool is_last_use(struct program_builder *builder, const struct instruction *instruction, uint32_t o, int i)
+bool dfg_is_last_use(struct program_builder *builder, const struct instruction *instruction, uint32_t o, int i)
 {
 	const uint32_t *use = builder->program->use + instruction->first;
 	uint32_t group = dfg_alias_class(builder, use[i]);
@@ -34,7 +30,7 @@ static void try_in_place(struct program_builder *builder, struct instruction *in
 	uint32_t out = use[instruction->n_in];
 	int most = node->run == dfg_elementwise_run ? instruction->n_in : 1;
 	for (int i = 0; i < most && i < 32; i++) {
-		if (!is_last_use(builder, instruction, o, i))
+		if (!dfg_is_last_use(builder, instruction, o, i))
 			continue;
 		instruction->in_place |= UINT32_C(1) << i;
 		const struct dfg_inferred *in = &builder->fact[use[i]], *to = &builder->fact[out];
@@ -70,8 +66,7 @@ static bool is_fixed(const struct program_builder *builder, uint32_t slot)
 		   (builder->program->start[slot].data && !builder->plan->is_ref[slot]);
 }
 
-/* The operands that the domain check reads are known before the step, and pass it. */
-static bool passes_domain_check(const struct program_builder *builder, const struct instruction *instruction)
+bool dfg_passes_domain_check(const struct program_builder *builder, const struct instruction *instruction)
 {
 	struct dfg_tensor tensor[DFG_ROW_OPERANDS], *in[DFG_ROW_OPERANDS];
 	for (int i = 0; i < instruction->n_in; i++) {
@@ -109,7 +104,7 @@ static void call_row_directly(struct program_builder *builder, struct instructio
 		fixed &= is_fixed(builder, use[i]);
 	}
 	bool counted = builder->storage[use[instruction->n_in]] == DFG_NONE;
-	bool guarded = node->call->op->guard && n <= ROW_MOST && !passes_domain_check(builder, instruction);
+	bool guarded = node->call->op->guard && n <= ROW_MOST && !dfg_passes_domain_check(builder, instruction);
 	if (n > ROW_MOST || (guarded && (counted || !fixed)))
 		return;
 	instruction->row = node->row;
@@ -145,7 +140,10 @@ static struct dfg_err *finish_ops(struct program_builder *builder)
 	for (uint32_t o = 0; o < program->count; o++) {
 		struct instruction *instruction = &program->code[o];
 		call_row_directly(builder, instruction);
-		try_in_place(builder, instruction, o);
+		if (instruction->kind == INSTR_GROUP)
+			dfg_group_write_in_place(builder, instruction, o);
+		else
+			try_in_place(builder, instruction, o);
 	}
 	find_counted(builder, seen);
 	if (builder->schedule->predicates)
@@ -277,5 +275,7 @@ struct dfg_err *dfg_program_plan_memory(struct program_builder *builder)
 	move_fetches(builder);
 	DFG_TRY(dfg_program_drop_instructions(builder));
 	dfg_program_thread_jumps(builder);
+	if (builder->program->groups)
+		DFG_TRY(dfg_program_weigh_branches(builder));
 	return find_fed(builder);
 }

@@ -20,6 +20,7 @@ enum opcode {
 	INSTR_ROW_INDIRECT, /* a row, an operand of which has no fixed address */
 	INSTR_ROW_NEW,      /* as INSTR_ROW_INDIRECT, and the output has a buffer of its own */
 	INSTR_KERNEL,
+	INSTR_GROUP,   /* several ops, tile by tile: see group_private.h */
 	INSTR_VIEW,    /* the output is a reshaped view of the input, at whatever address that has in this step */
 	INSTR_ALIAS,   /* the outputs are the inputs, at the same address; refs may be read */
 	INSTR_COPY_IN, /* copies the input's elements to a fixed address */
@@ -37,10 +38,14 @@ enum opcode {
 
 struct instruction {
 	dfg_row_fn *row;
-	const union dfg_value *attr;
-	const struct plan_node *node; /* NULL for branches and loop instructions */
-	int64_t n;                    /* number of elements of a row; number of bytes of a copy */
-	uint32_t first;               /* index in program->use of its inputs, then its outputs */
+	union {
+		const union dfg_value *attr;
+		const struct group *group; /* of INSTR_GROUP */
+	};
+	const struct plan_node *node; /* NULL for branches and loop instructions; of a group, one of its members */
+	/* number of elements of a row; number of bytes of a copy; members, but one each, of the groups that a branch jumps over */
+	int64_t n;
+	uint32_t first; /* index in program->use of its inputs, then its outputs */
 	uint32_t in_place;
 	/* range of program->release: reference-counted slots that it is the last to read */
 	uint32_t first_release, n_release;
@@ -74,6 +79,7 @@ struct program {
 	struct instruction *code;
 	size_t *alive; /* bytes of the block that are live during it, by instruction */
 	uint32_t count;
+	uint32_t groups, grouped; /* instructions that are groups, and members of groups */
 	uint32_t *use, uses;
 	uint32_t *fed, n_fed; /* uses of feeds whose address must be known before the step */
 	struct move *move;

@@ -87,7 +87,9 @@ static void find_makers(struct releasing *of)
 	for (uint32_t s = 0; s < of->builder->plan->slots; s++)
 		of->maker[s] = DFG_NONE;
 	for (uint32_t o = 0; o < program->count; o++)
-		for (uint32_t i = 0; program->code[o].kind == INSTR_KERNEL && i < program->code[o].n_out; i++)
+		for (uint32_t i = 0; (program->code[o].kind == INSTR_KERNEL || program->code[o].kind == INSTR_GROUP) &&
+							 i < program->code[o].n_out;
+			 i++)
 			of->maker[program->use[program->code[o].first + program->code[o].n_in + i]] = o;
 }
 

@@ -93,6 +93,8 @@ static void return_activation(struct activation *activation, struct program *pro
 		.dead_tokens = activation->dead_tokens,
 		.saves = activation->saves,
 		.peak_frames = activation->peak_frames,
+		.groups = activation->program->groups,
+		.grouped = activation->program->grouped,
 	};
 	activation->dead_tokens = activation->iterations = activation->saves = 0;
 	activation->peak_frames = 0;

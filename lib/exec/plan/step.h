@@ -45,10 +45,11 @@ struct dfg_session_options {
 	bool no_opt;   /* runs the graph as it is: no folding, CSE, fusion or memory reuse */
 	/* iterations after which a loop becomes machine code; 0: the number that pays off, UINT64_MAX: it never does */
 	uint64_t emit_loops_after;
-	bool no_compiled_loops; /* loops run instruction by instruction */
-	bool alone;             /* one step at a time: an op that would wait for another step, at a queue, fails instead */
-	bool check_numerics;    /* a NaN or an infinity is an error of the node that made it */
-	bool random_schedule;   /* picks among ready nodes at random, by schedule_seed */
+	bool no_compiled_loops;  /* loops run instruction by instruction */
+	uint32_t group_elements; /* fewest elements for which ops are computed as one group; 0: as many as pay */
+	bool alone;              /* one step at a time: an op that would wait for another step, at a queue, fails instead */
+	bool check_numerics;     /* a NaN or an infinity is an error of the node that made it */
+	bool random_schedule;    /* picks among ready nodes at random, by schedule_seed */
 	uint64_t schedule_seed;
 	int64_t max_iterations;    /* limit for each loop; 0: none */
 	double timeout;            /* limit for a step, in seconds; 0: none */
@@ -72,6 +73,7 @@ struct dfg_stats {
 	size_t peak_bytes; /* most bytes that the step held at once: its memory block and what was allocated besides */
 	size_t live_bytes; /* most bytes of live values at once: a lower bound for any memory plan */
 	uint64_t iterations, dead_tokens, saves, peak_frames;
+	uint64_t groups, grouped;   /* groups of ops that were planned to be computed tile by tile, and ops in them */
 	struct dfg_spilled swapped; /* of all steps of the session */
 	uint64_t left; /* frames, iterations and saved values that are alive after the step; more than 0 is a bug */
 };

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "lib/exec/linear/builder_private.h"
+#include "lib/graph/half.h"
+#include "lib/graph/tile_program.h"
+
+/*
+ * A group: instructions that are computed together, tile by tile. Its inputs are the uses of its instruction, as are its
+ * outputs: values of members that others read. Values between members have no memory of their own.
+ */
+struct group {
+	struct dfg_tile_program tile;
+	const struct plan_node **member; /* in the order of the program */
+	uint32_t members;
+	const struct dfg_inferred *type; /* of each input: the tile program was made for it */
+};
+
+enum { MEMBERS_MOST = 64 };
+enum member_kind {
+	MEMBER_NONE,    /* cannot be in a group */
+	MEMBER_ROW,     /* an elementwise op; operands broadcast */
+	MEMBER_CONVERT, /* a cast */
+	MEMBER_VIEW,    /* input 0 in another shape; its elements are in the same order */
+	MEMBER_REPEAT,  /* input 0 broadcast to a shape */
+	MEMBER_REDUCE,  /* a reduction over trailing axes */
+};
+
+/* A group while it is searched for. Its values have one element for each of the shape, or one a row. */
+struct candidate {
+	struct dfg_shape shape;
+	int64_t count, columns;        /* elements of the shape, and of a row; columns 0: no row is reduced */
+	uint32_t member[MEMBERS_MOST]; /* instructions, in the order of the program */
+	bool stored[MEMBERS_MOST];     /* others read its value */
+	uint32_t members;
+	uint32_t place;  /* the member in whose place the group runs */
+	bool *is_member; /* by instruction */
+};
+
+static inline uint32_t dfg_member_slot(const struct program *program, uint32_t o)
+{
+	return program->use[program->code[o].first + program->code[o].n_in];
+}
+
+/* group.c: how many of a member's inputs are operands; the others are shapes and axes, which are known. */
+int dfg_member_operands(enum member_kind kind, const struct instruction *instruction);
+
+/* group.c: whether a value of the shape has one element a row. */
+bool dfg_candidate_is_per_row(const struct candidate *candidate, const struct dfg_shape *shape);
+
+/* group_make.c: makes the members one instruction. *out_made false: it would require too much memory; nothing changed. */
+DFG_MUST_CHECK struct dfg_err *dfg_group_make(
+	struct program_builder *builder, const struct candidate *candidate, const uint8_t *kind, bool *out_made);
