@@ -14,7 +14,7 @@ enum {
 	MEMORY_LEAST = 64 * 1024 * 1024,
 	MEMORY_TIMES = 4,
 	SAMPLE = 256,     /* nodes after which the others are counted */
-	EDGE_POOL = 8192, /* edges per block: single ones would be rounded up to 16 bytes by the arena */
+	EDGE_POOL = 8192, /* edges of a full block: single ones would be rounded up to 16 bytes by the arena */
 	NAME_MOST = 4096,
 };
 
@@ -192,11 +192,12 @@ static struct dfg_err *keep_fields(
 /* Allocates the inputs of a node, in the arena. */
 static struct dfg_err *take_edges(struct dfg_reader *r, size_t count, struct dfg_edge **out_edges)
 {
-	if (count > EDGE_POOL / 4)
-		return dfg_reader_allocate(r, count, sizeof **out_edges, out_edges);
 	if (count > r->edge_left) {
-		DFG_TRY(dfg_reader_allocate(r, EDGE_POOL, sizeof *r->edge, &r->edge));
-		r->edge_left = EDGE_POOL;
+		size_t block = dfg_reader_block(r->edge_size, count, EDGE_POOL);
+		if (count > block / 4)
+			return dfg_reader_allocate(r, count, sizeof **out_edges, out_edges);
+		DFG_TRY(dfg_reader_allocate(r, block, sizeof *r->edge, &r->edge));
+		r->edge_size = r->edge_left = block;
 	}
 	*out_edges = r->edge;
 	r->edge += count;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { POOL = 64 * 1024, WORD_MOST = 4096, ROUND = 16 /* at most this much padding by an arena */ };
+enum { POOL = 64 * 1024, BLOCK_LEAST = 512, WORD_MOST = 4096, ROUND = 16 /* at most this much padding by an arena */ };
 
 static struct dfg_err *over_budget(const struct dfg_reader *r, size_t bytes)
 {
@@ -15,13 +15,13 @@ static struct dfg_err *over_budget(const struct dfg_reader *r, size_t bytes)
 	return dfg_no_memory("the graph");
 }
 
-struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_capacity)
+struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_memory)
 {
 	r->arena->limit = r->budget > r->held ? r->budget - r->held : 1;
-	void *capacity = dfg_arena_zeros(r->arena, count, size);
-	if (!capacity)
+	void *memory = dfg_arena_zeros(r->arena, count, size);
+	if (!memory)
 		return over_budget(r, size && count > SIZE_MAX / size ? SIZE_MAX : count * size);
-	memcpy(out_capacity, &capacity, sizeof capacity); /* out_capacity is the address of a pointer of any type */
+	memcpy(out_memory, &memory, sizeof memory); /* out_memory is the address of a pointer of any type */
 	return NULL;
 }
 
@@ -38,19 +38,28 @@ struct dfg_err *dfg_reader_reserve(struct dfg_reader *r, void *array, size_t *ca
 	return NULL;
 }
 
+size_t dfg_reader_block(size_t last, size_t count, size_t most)
+{
+	size_t size = last ? 2 * last : BLOCK_LEAST;
+	while (size < most && count > size / 4)
+		size *= 2;
+	return size < most ? size : most;
+}
+
 struct dfg_err *dfg_reader_string(struct dfg_reader *r, const uint8_t *bytes, size_t length, const char **out_string)
 {
 	if (length + 1 > r->pool_left) {
-		size_t capacity = length + 1 > POOL / 4 ? length + 1 : POOL;
+		size_t block = dfg_reader_block(r->pool_size, length + 1, POOL);
+		bool alone = length + 1 > block / 4;
 		char *fresh = NULL;
-		DFG_TRY(dfg_reader_allocate(r, capacity, 1, &fresh));
-		if (capacity != POOL) {
+		DFG_TRY(dfg_reader_allocate(r, alone ? length + 1 : block, 1, &fresh));
+		if (alone) {
 			memcpy(fresh, bytes, length);
 			*out_string = fresh;
 			return NULL;
 		}
 		r->pool = fresh;
-		r->pool_left = POOL;
+		r->pool_size = r->pool_left = block;
 	}
 	memcpy(r->pool, bytes, length);
 	*out_string = r->pool;

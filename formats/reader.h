@@ -70,11 +70,11 @@ struct dfg_reader {
 	struct dfg_reader_recent {
 		const char *s;
 		uint32_t length, number;
-	} recent[64]; /* cache: most words are one of the last few */
-	char *pool;   /* storage for the bytes of names */
-	size_t pool_left;
-	struct dfg_edge *edge; /* space for edges of nodes */
-	size_t edge_left;
+	} recent[64];                /* cache: most words are one of the last few */
+	char *pool;                  /* storage for the bytes of names */
+	size_t pool_size, pool_left; /* bytes of the last block, and those of it that are free */
+	struct dfg_edge *edge;       /* space for edges of nodes */
+	size_t edge_size, edge_left; /* edges of the last block, and those of it that are free */
 
 	struct dfg_attr *attr; /* stack of attributes: those of the current node, and of functions within them */
 	size_t n_attr, attr_capacity;
@@ -100,8 +100,15 @@ struct dfg_reader {
 
 enum { DFG_READER_ERRORS = 20 };
 
+/*
+ * The elements of the next block, from which pieces of `count` are to be cut, after one of `last` (0: none): blocks double
+ * up to `most`, so that a small file does not pay for a large one. If count is more than a quarter of it, a piece gets an
+ * allocation of its own.
+ */
+size_t dfg_reader_block(size_t last, size_t count, size_t most);
+
 /* Allocates from the arena; DFG_DATA if the memory limit is exceeded. */
-DFG_MUST_CHECK struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_capacity);
+DFG_MUST_CHECK struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_memory);
 
 /* Grows an array outside of the arena, as dfg_reserve. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_reserve(

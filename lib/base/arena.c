@@ -50,9 +50,9 @@ void *dfg_arena_zeros(struct dfg_arena *arena, size_t count, size_t size)
 	if (!arena->chunk || bytes > arena->chunk->size - arena->used)
 		if (!chunk_add(arena, bytes))
 			return NULL;
-	void *capacity = arena->chunk->bytes + arena->used;
+	void *memory = arena->chunk->bytes + arena->used;
 	arena->used += bytes;
-	return memset(capacity, 0, bytes);
+	return memset(memory, 0, bytes);
 }
 
 char *dfg_arena_copy(struct dfg_arena *arena, const void *bytes, size_t count)
