@@ -1,0 +1,164 @@
+#include "kernels/shape_rules.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Counts of numbers by bins, and places of numbers in sorted rows. */
+struct search {
+	const void *sorted, *value;
+	void *out;
+	int64_t n, values; /* of a row */
+	bool upper, wide;
+};
+
+#define TEMPLATE "kernels/bins.inc"
+#include "kernels/each_number.inc"
+
+typedef void range_fn(void *arg, int64_t first, int64_t last);
+static range_fn *const bound_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, bound)};
+static bool (*const count_of[DFG_DTYPES])(const struct dfg_tensor *numbers, int64_t first, int64_t n,
+	const void *weights, bool binary, int64_t size, void *bins) = {DFG_EACH_number(DFG_BY_DTYPE, count)};
+
+static struct dfg_err *bound_shape(struct dfg_infer *node)
+{
+	for (int i = 0; i < 2; i++)
+		DFG_TRY(dfg_need_rank(node, i, 2));
+	if (!dfg_shape_fits(&DFG_SHAPE_VECTOR(node->in[0]->dim[0]), &DFG_SHAPE_VECTOR(node->in[1]->dim[0])))
+		return DFG_ERR(DFG_DATA, "sorted_inputs are %s and values %s, expected equal first dimensions",
+			dfg_shape_words(node->in[0]).s, dfg_shape_words(node->in[1]).s);
+	node->out[0] = *node->in[1];
+	return NULL;
+}
+
+static struct dfg_err *bound(struct dfg_kernel *ctx, bool upper)
+{
+	const struct dfg_tensor *sorted = dfg_kernel_input(ctx, 0), *values = dfg_kernel_input(ctx, 1);
+	struct search search = {.sorted = sorted->data, .value = values->data, .upper = upper};
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	search.out = out->data;
+	search.wide = out->dtype == DFG_I64;
+	search.n = sorted->shape.dim[1];
+	search.values = values->shape.dim[1];
+	if (!search.wide && search.n > INT32_MAX)
+		return DFG_ERR(DFG_DATA, "places in a row of %lld do not fit in i32: set out_type to i64", (long long)search.n);
+	dfg_kernel_ranges(ctx, dfg_shape_count(&values->shape), 1024, bound_of[sorted->dtype], &search);
+	return NULL;
+}
+
+static struct dfg_err *lower_bound(struct dfg_kernel *ctx)
+{
+	return bound(ctx, false);
+}
+
+static struct dfg_err *upper_bound(struct dfg_kernel *ctx)
+{
+	return bound(ctx, true);
+}
+
+static struct dfg_err *bincount_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *in = node->in[0], *weights = node->in[2];
+	int64_t size = dfg_int_of(node, 1, 0);
+	DFG_TRY(dfg_need_rank(node, 1, 0));
+	if (in->rank < 1 || in->rank > 2)
+		return DFG_ERR(DFG_DATA, "the input is %s, expected 1 or 2 dimensions", dfg_shape_words(in).s);
+	bool none = weights->rank == 1 && weights->dim[0] <= 0; /* or unknown */
+	if (!none && !dfg_shape_fits(weights, in))
+		return DFG_ERR(
+			DFG_DATA, "weights are %s, expected %s or no weights", dfg_shape_words(weights).s, dfg_shape_words(in).s);
+	if (size != DFG_NOT_KNOWN && size < 0)
+		return DFG_ERR(DFG_DATA, "'size' is %lld, expected 0 or more", (long long)size);
+	node->out[0] = *in;
+	node->out[0].dim[in->rank - 1] = size == DFG_NOT_KNOWN ? DFG_UNKNOWN : size;
+	return NULL;
+}
+
+static struct dfg_err *bincount(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0), *weights = dfg_kernel_input(ctx, 2);
+	bool weighted = dfg_shape_count(&weights->shape) > 0;
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	memset(out->data, 0, dfg_tensor_bytes(out));
+	int last = in->shape.rank - 1;
+	int64_t n = in->shape.dim[last], size = out->shape.dim[last];
+	for (int64_t row = 0; row < dfg_count_between(&in->shape, 0, last); row++)
+		if (!count_of[out->dtype](in, row * n, n, weighted ? weights->data : NULL, dfg_kernel_attr(ctx)[0].b, size,
+				dfg_tensor_at(out, row * size)))
+			return DFG_ERR(DFG_DATA, "the input has a negative number in row %lld", (long long)row);
+	return NULL;
+}
+
+static struct dfg_err *histogram_shape(struct dfg_infer *node)
+{
+	int64_t bins = dfg_int_of(node, 2, 0);
+	DFG_TRY(dfg_need_rank(node, 2, 0));
+	if (!dfg_shape_fits(node->in[1], &DFG_SHAPE_VECTOR(2)))
+		return DFG_ERR(DFG_DATA, "'value_range' is %s, expected a vector of 2", dfg_shape_words(node->in[1]).s);
+	if (bins != DFG_NOT_KNOWN && bins < 1)
+		return DFG_ERR(DFG_DATA, "'nbins' is %lld, expected 1 or more", (long long)bins);
+	node->out[0] = DFG_SHAPE_VECTOR(bins == DFG_NOT_KNOWN ? DFG_UNKNOWN : bins);
+	return NULL;
+}
+
+/* Numbers outside the range are in the first or last bin, NaN in the first. */
+static struct dfg_err *histogram(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *values = dfg_kernel_input(ctx, 0), *range = dfg_kernel_input(ctx, 1);
+	double low = dfg_tensor_float(range, 0), high = dfg_tensor_float(range, 1);
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	if (!(low < high))
+		return DFG_ERR(DFG_DATA, "'value_range' is %g to %g, expected a larger end", low, high);
+	memset(out->data, 0, dfg_tensor_bytes(out));
+	double bins = (double)out->shape.dim[0], step = (high - low) / bins;
+	for (int64_t i = 0; i < dfg_shape_count(&values->shape); i++) {
+		double place = (dfg_tensor_float(values, i) - low) / step;
+		int64_t bin = !(place > 0) ? 0 : place >= bins ? out->shape.dim[0] - 1 : (int64_t)place;
+		if (out->dtype == DFG_I64)
+			((int64_t *)out->data)[bin]++;
+		else
+			((int32_t *)out->data)[bin]++;
+	}
+	return NULL;
+}
+
+#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
+
+const struct dfg_op dfg_op_LowerBound = {
+	.name = "LowerBound",
+	.doc = "for each value the number of elements of a sorted row that are less",
+	.sig = "<T: number, out_type: index = i32>(sorted_inputs: T, values: T) -> (output: out_type)",
+	.shape = bound_shape,
+	.gradient = "",
+	.kernel = {DFG_EACH_number(FOR_EACH, lower_bound)},
+};
+
+const struct dfg_op dfg_op_UpperBound = {
+	.name = "UpperBound",
+	.doc = "for each value the number of elements of a sorted row that are not greater",
+	.sig = "<T: number, out_type: index = i32>(sorted_inputs: T, values: T) -> (output: out_type)",
+	.shape = bound_shape,
+	.gradient = "",
+	.kernel = {DFG_EACH_number(FOR_EACH, upper_bound)},
+};
+
+const struct dfg_op dfg_op_DenseBincount = {
+	.name = "DenseBincount",
+	.doc = "how often each number below size is in a vector or in each row, or the sum of its weights",
+	.sig = "<T: number, Tidx: index>(input: Tidx, size: Tidx, weights: T) -> (output: T)",
+	.attr = {"binary_output: bool = false"},
+	.flags = DFG_NO_GRADIENT,
+	.shape = bincount_shape,
+	.kernel = {DFG_EACH_number(FOR_EACH, bincount)},
+};
+
+const struct dfg_op dfg_op_HistogramFixedWidth = {
+	.name = "HistogramFixedWidth",
+	.doc = "how many values are in each of nbins equal parts of a range",
+	.sig = "<T: number, dtype: index = i32>(values: T, value_range: T, nbins: i32) -> (out: dtype)",
+	.shape = histogram_shape,
+	.gradient = "",
+	.kernel = {DFG_EACH_number(FOR_EACH, histogram)},
+};
