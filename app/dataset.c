@@ -65,7 +65,7 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 		spread = false;
 		input->file = copied;
 	}
-	if (host && distributed && model->shards > 1) /* a shard may be computed on another host */
+	if (host && distributed && distributed->options.replicas > 1) /* a shard may be computed on another host */
 		spread = true;
 	if (!input->name)
 		return dfg_no_memory("the inputs of the data set");

@@ -185,57 +185,61 @@ void dfg_spread_release(struct dfg_spread_samples *spread)
 	*spread = (struct dfg_spread_samples){0};
 }
 
-/* The rows of a batch that one part has. */
-struct share {
-	struct dfg_coordinator_rows rows; /* order: numbers within the part; owned */
-	int64_t *to;                      /* by row: its number in the batch */
+/* The rows of a batch by part, and where they belong in the batch. */
+struct shares {
+	struct dfg_coordinator_rows *rows; /* by part; order: numbers within the part, owned */
+	int64_t **to;                      /* by part and row: its number in the batch */
+	uint32_t parts;
 };
 
-static void release_shares(struct share *share, uint32_t parts)
+static void release_shares(struct shares *shares)
 {
-	for (uint32_t i = 0; share && i < parts; i++) {
-		dfg_free(share[i].rows.order);
-		dfg_free(share[i].to);
-		dfg_tensor_release(&share[i].rows.batch);
+	for (uint32_t p = 0; shares->rows && shares->to && p < shares->parts; p++) {
+		dfg_free(shares->rows[p].order);
+		dfg_free(shares->to[p]);
+		dfg_tensor_release(&shares->rows[p].batch);
 	}
-	dfg_free(share);
+	dfg_free(shares->rows);
+	dfg_free(shares->to);
 }
 
 /* Divides the numbers of a batch among the parts. */
 static struct dfg_err *divide(const struct dfg_spread_samples *spread, const struct dfg_samples *all, int64_t first,
-	const int64_t *order, int64_t n, struct share *share)
+	const int64_t *order, int64_t n, struct shares *shares)
 {
 	int64_t begin = 0;
 	for (uint32_t p = 0; p < spread->parts; p++) {
 		const struct dfg_spread_part *part = &spread->part[p];
-		share[p].rows = (struct dfg_coordinator_rows){.worker = part->worker, .source = part->source, .like = all};
-		share[p].rows.order = dfg_zeros((size_t)n, sizeof *order);
-		share[p].to = dfg_zeros((size_t)n, sizeof *order);
-		if (!share[p].rows.order || !share[p].to)
+		struct dfg_coordinator_rows *rows = &shares->rows[p];
+		*rows = (struct dfg_coordinator_rows){.worker = part->worker, .source = part->source, .like = all};
+		rows->order = dfg_zeros((size_t)n, sizeof *order);
+		shares->to[p] = dfg_zeros((size_t)n, sizeof *order);
+		if (!rows->order || !shares->to[p])
 			return dfg_no_memory("the rows of a batch");
 		for (int64_t i = 0; i < n; i++) {
 			int64_t number = order ? order[i] : first + i;
 			if (number < begin || number >= part->end)
 				continue;
-			share[p].to[share[p].rows.n] = i;
-			share[p].rows.order[share[p].rows.n++] = number - begin;
+			shares->to[p][rows->n] = i;
+			rows->order[rows->n++] = number - begin;
 		}
+		rows->taken = part->worker == DFG_NONE || !rows->n;
 		begin = part->end;
 	}
 	return NULL;
 }
 
-/* Copies the rows to their places in the batch; the batch has the bytes of its own strings. */
-static struct dfg_err *put_rows(const struct share *share, struct dfg_tensor *batch)
+/* Copies rows to their places in the batch; the batch has the bytes of its own strings. */
+static struct dfg_err *put_rows(const struct dfg_coordinator_rows *rows, const int64_t *place, struct dfg_tensor *batch)
 {
 	struct dfg_shape row = batch->shape;
 	row.dim[0] = 1;
 	int64_t elements = dfg_shape_count(&row);
-	const struct dfg_string *text = share->rows.batch.data;
-	for (int64_t i = 0; i < share->rows.n; i++) {
-		int64_t from = i * elements, to = share->to[i] * elements;
+	const struct dfg_string *text = rows->batch.data;
+	for (int64_t i = 0; i < rows->n; i++) {
+		int64_t from = i * elements, to = place[i] * elements;
 		if (batch->dtype != DFG_STRING)
-			memcpy(dfg_tensor_at(batch, to), dfg_tensor_at(&share->rows.batch, from),
+			memcpy(dfg_tensor_at(batch, to), dfg_tensor_at(&rows->batch, from),
 				(size_t)elements * dfg_dtype_size(batch->dtype));
 		for (int64_t k = 0; k < elements && batch->dtype == DFG_STRING; k++)
 			DFG_TRY(dfg_buffer_string(
@@ -245,25 +249,22 @@ static struct dfg_err *put_rows(const struct share *share, struct dfg_tensor *ba
 }
 
 static struct dfg_err *gather(const struct dfg_spread_samples *spread, const struct dfg_samples *all, int64_t first,
-	const int64_t *order, int64_t n, struct share *share, struct dfg_tensor *batch)
+	const int64_t *order, int64_t n, struct shares *shares, struct dfg_tensor *batch)
 {
 	struct dfg_shape shape = all->shape;
 	shape.dim[0] = n;
-	DFG_TRY(divide(spread, all, first, order, n, share));
+	DFG_TRY(divide(spread, all, first, order, n, shares));
 	for (uint32_t p = 0; p < spread->parts; p++) {
-		struct dfg_coordinator_rows *rows = &share[p].rows;
+		struct dfg_coordinator_rows *rows = &shares->rows[p];
 		if (rows->worker == DFG_NONE && rows->n)
 			DFG_TRY(dfg_samples_take(&spread->part[p].all, 0, rows->order, rows->n, &rows->batch));
 	}
-	for (uint32_t p = 0; p < spread->parts; p++) {
-		struct dfg_coordinator_rows *rows = &share[p].rows;
-		if (rows->worker != DFG_NONE && rows->n)
-			DFG_TRY(dfg_coordinator_request_rows(dfg_launch_coordinator(spread->distributed->launch), rows));
-	}
+	DFG_TRY(
+		dfg_coordinator_request_rows(dfg_launch_coordinator(spread->distributed->launch), shares->rows, spread->parts));
 	dfg_tensor_release(batch);
 	DFG_TRY(dfg_tensor_new(all->dtype, &shape, batch));
 	for (uint32_t p = 0; p < spread->parts; p++)
-		DFG_TRY(put_rows(&share[p], batch));
+		DFG_TRY(put_rows(&shares->rows[p], shares->to[p], batch));
 	return NULL;
 }
 
@@ -275,10 +276,11 @@ struct dfg_err *dfg_spread_take(const struct dfg_spread_samples *spread, const s
 		dfg_rows_set_copies(batch, spread->copy);
 		return NULL;
 	}
-	struct share *share = dfg_zeros(spread->parts, sizeof *share);
-	if (!share)
-		return dfg_no_memory("the rows of a batch");
-	struct dfg_err *err = gather(spread, all, first, order, n, share, batch);
-	release_shares(share, spread->parts);
+	struct shares shares = {
+		dfg_zeros(spread->parts, sizeof *shares.rows), dfg_zeros(spread->parts, sizeof *shares.to), spread->parts};
+	struct dfg_err *err = shares.rows && shares.to ? NULL : dfg_no_memory("the rows of a batch");
+	if (!err)
+		err = gather(spread, all, first, order, n, &shares, batch);
+	release_shares(&shares);
 	return err;
 }

@@ -94,16 +94,20 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_open_on(struct dfg_coordinator *c
 /* Whether the node is fed on one worker only; a constant may have clones on others. */
 bool dfg_coordinator_feeds_one(struct dfg_coordinator *coordinator, uint32_t node);
 
-/* Rows of a source, which its worker reads and sends. */
+/*
+ * Rows of a source, which its worker reads and sends; several workers at a time. `taken` marks those that are not
+ * requested, or have arrived.
+ */
 struct dfg_coordinator_rows {
 	uint32_t worker, source;
 	const struct dfg_samples *like; /* dtype and shape of the source's rows; borrowed */
 	int64_t *order;                 /* the numbers of n rows, in the source; borrowed */
 	int64_t n;
 	struct dfg_tensor batch; /* receives the rows */
+	bool taken;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_request_rows(
-	struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows);
+	struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows, size_t count);
 
 /*
  * Reports that a worker's process ended. Takes err, which says how; the worker's name is put in front. Any thread. With

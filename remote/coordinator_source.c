@@ -2,6 +2,8 @@
 
 #include "remote/batch_rows.h"
 
+#include <string.h>
+
 uint32_t dfg_coordinator_home(const struct dfg_coordinator *coordinator, uint32_t node)
 {
 	return coordinator->home[node].worker;
@@ -101,7 +103,7 @@ static struct dfg_err *get_rows(struct dfg_coordinator *coordinator, struct dfg_
 	return NULL;
 }
 
-static struct dfg_err *request_rows(struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows)
+static struct dfg_err *ask_rows(struct dfg_coordinator *coordinator, const struct dfg_coordinator_rows *rows)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_ROWS};
 	struct dfg_tensor numbers = {0};
@@ -109,18 +111,52 @@ static struct dfg_err *request_rows(struct dfg_coordinator *coordinator, struct 
 	dfg_rows_put(&packet, &numbers, rows->worker);
 	dfg_tensor_release(&numbers);
 	dfg_coordinator_ask(coordinator, rows->worker, &packet);
-	struct dfg_err *err = dfg_coordinator_answers_in(coordinator, "samples");
-	if (err)
-		return err->code == DFG_DATA ? dfg_err_note(err, "%s", coordinator->options.peer[rows->worker].name) : err;
-	err = get_rows(coordinator, rows);
+	return NULL;
+}
+
+/* One request of each worker; *out_more tells whether some remain for workers with several. */
+static struct dfg_err *request_round(
+	struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows, size_t count, bool *asked, bool *out_more)
+{
+	struct dfg_err *err = NULL;
+	memset(asked, 0, count * sizeof *asked);
+	*out_more = false;
+	for (size_t i = 0; !err && i < count; i++) {
+		bool busy = false;
+		for (size_t k = 0; k < i; k++)
+			busy |= asked[k] && rows[k].worker == rows[i].worker;
+		*out_more |= !rows[i].taken && busy;
+		asked[i] = !rows[i].taken && !busy;
+		if (asked[i])
+			err = ask_rows(coordinator, &rows[i]);
+	}
+	struct dfg_err *failed = dfg_coordinator_answers_in(coordinator, "samples");
+	if (failed && failed->code == DFG_DATA && coordinator->blamed != DFG_NONE) /* the other codes name the worker */
+		failed = dfg_err_note(failed, "%s", coordinator->options.peer[coordinator->blamed].name);
+	if (err || failed) {
+		dfg_coordinator_drop_answers(coordinator);
+		return dfg_err_join(err, failed);
+	}
+	for (size_t i = 0; !err && i < count; i++) {
+		rows[i].taken |= asked[i];
+		if (asked[i])
+			err = get_rows(coordinator, &rows[i]);
+	}
 	dfg_coordinator_drop_answers(coordinator);
 	return err;
 }
 
-struct dfg_err *dfg_coordinator_request_rows(struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows)
+struct dfg_err *dfg_coordinator_request_rows(
+	struct dfg_coordinator *coordinator, struct dfg_coordinator_rows *rows, size_t count)
 {
+	bool more = true, *asked = dfg_zeros(count, sizeof *asked);
+	if (!asked)
+		return dfg_no_memory("the requests of rows");
+	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&coordinator->request_lock);
-	struct dfg_err *err = request_rows(coordinator, rows);
+	while (!err && more)
+		err = request_round(coordinator, rows, count, asked, &more);
 	pthread_mutex_unlock(&coordinator->request_lock);
+	dfg_free(asked);
 	return err;
 }

@@ -86,6 +86,15 @@ printf 'input x: string[?]\noutput y = x\n' >words.dfg
 status 0 "$DFG" run words.dfg --data x=@words.npy --batch 3 -o one.npy
 status 0 "$DFG" run words.dfg --hosts ./hosts --data x=w0:@words-0.npy,w1:@words-1.npy --batch 3 -o two.npy
 cmp one.npy two.npy
+# Two files of one host: its second request follows its first.
+status 0 "$DFG" run words.dfg --data x=@w0/words-0.npy,@w1/words-1.npy,@w0/words-0.npy --batch 9 -o one.npy
+status 0 "$DFG" run words.dfg --hosts ./hosts --data x=w0:@words-0.npy,w1:@words-1.npy,w0:@words-0.npy --batch 9 -o two.npy
+cmp one.npy two.npy
+# A row that cannot be read names host and file.
+printf '\1\0\1\0\1\2' >w1/bools.bin
+printf 'input x: bool[?]\noutput y = x\n' >bools.dfg
+status 65 "$DFG" run bools.dfg --hosts ./hosts --data 'x=w1:@bools.bin[bool:2][0],w1:@bools.bin[bool:2][1]' --batch 6
+has err 'w1: bools.bin[bool:2][1]: rows '
 
 # Replicas: each reads the rows of its shards, or they are sent to it.
 for data in '*:@t.npy' 'w1:@t.npy' 'w0:@t-0.npy,w1:@t-1.npy' '*:@only.npy'; do
