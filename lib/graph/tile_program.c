@@ -43,7 +43,8 @@ int dfg_tile_input(struct dfg_tile_program *p, int operand, const struct dfg_sha
 	bool per_row, bool single)
 {
 	p->input[p->walk.n_in] = (struct dfg_tile_input){(uint16_t)operand, single};
-	p->input_shape[p->walk.n_in] = per_row ? &DFG_SHAPE_SCALAR : shape;
+	static const struct dfg_shape scalar = {0};
+	p->input_shape[p->walk.n_in] = per_row || single ? &scalar : shape;
 	p->input_dtype[p->walk.n_in++] = dtype;
 	return add_value(p, dtype, per_row);
 }

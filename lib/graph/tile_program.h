@@ -60,8 +60,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_tile_begin(struct dfg_arena *arena, const str
 	uint32_t inputs_most, uint32_t steps_most, struct dfg_tile_program *out_program);
 
 /*
- * These add a value and return its number. All inputs must be added first. The shape of an input broadcasts to that of the
- * program, or is read per row: then it has one element a row, or a single one.
+ * These add a value and return its number. All inputs must be added first. The shape of an input, which is borrowed until
+ * the program is finished, broadcasts to that of the program; or the input is read per row, and has one element a row.
+ * single: it has one element in all.
  */
 int dfg_tile_input(struct dfg_tile_program *program, int operand, const struct dfg_shape *shape, enum dfg_dtype dtype,
 	bool per_row, bool single);

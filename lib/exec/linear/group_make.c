@@ -79,9 +79,7 @@ static void add_input(struct group_maker *of, uint32_t slot, bool per_row)
 		return;
 	of->input_operand[of->inputs] = operand;
 	of->input_per_row[of->inputs++] = per_row;
-	const struct dfg_shape *shape = count == of->candidate->count ? &of->candidate->shape
-									: count == 1                  ? &DFG_SHAPE_SCALAR
-																  : &fact->shape;
+	const struct dfg_shape *shape = count == of->candidate->count ? &of->candidate->shape : &fact->shape;
 	dfg_tile_input(&of->group->tile, (int)operand, shape, fact->dtype, per_row, count == 1);
 }
 
