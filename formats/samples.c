@@ -108,6 +108,14 @@ static struct dfg_err *read_sorted(
 	return err;
 }
 
+/* Rows of the elements of one part. */
+static void copy_listed(const struct dfg_tensor *all, size_t bytes, const int64_t *order, int64_t n, char *to)
+{
+	const char *from = all->data;
+	for (int64_t i = 0; i < n && bytes; i++)
+		memcpy(to + (size_t)i * bytes, from + (size_t)order[i] * bytes, bytes);
+}
+
 static bool has_reader(const struct dfg_samples *samples)
 {
 	for (uint32_t i = 0; i < samples->parts; i++)
@@ -127,6 +135,9 @@ struct dfg_err *dfg_samples_take(
 	struct dfg_err *err = NULL;
 	if (!order)
 		err = copy_run(samples, first, n, batch, 0);
+	else if (samples->parts == 1 && !part->rows.reader)
+		copy_listed(
+			&part->rows.all, (size_t)row_elements(samples) * dfg_dtype_size(samples->dtype), order, n, batch->data);
 	else if (has_reader(samples))
 		err = n ? read_sorted(samples, order, n, batch) : NULL;
 	else
