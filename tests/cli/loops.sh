@@ -33,6 +33,25 @@ both 0 mix.dfg --feed n=1000 --feed d=2000 --stats
 both 0 mix.dfg --feed n=1000 --feed d=-5 --stats
 both 0 mix.dfg --feed n=20000 --feed d=30000 --stats
 
+# Numbers of every type in another: out of range, and not numbers.
+cat >casts.dfg <<'P'
+input n: i32[]
+x, sum, least, flips, bytes = loop (x = f64(1), sum = i64(0), least = 0, flips = 0, bytes = 0) for i in 0..n {
+    next Cast(Cast(x, DstT = f32) * -3.0, DstT = f64),
+        sum + Cast(x, DstT = i64),
+        least + Cast(x / (x - x), DstT = i32) % 5,
+        flips + Cast(Cast(Cast(i, DstT = bool), DstT = u8), DstT = i32),
+        bytes + Cast(Cast(sum, DstT = i8), DstT = i32) + Cast(Cast(Cast(x, DstT = f16), DstT = f32) > 7.0, DstT = i32)
+}
+output a = x
+output b = sum
+output c = least
+output d = flips
+output e = bytes
+P
+both 0 casts.dfg --feed n=100 --stats
+both 0 casts.dfg --feed n=9000 --stats
+
 # A divisor that becomes 0 is an error of its node in its iteration, and limits hold.
 both 65 mix.dfg --feed n=1000 --feed d=40
 has err 'integer division by zero'

@@ -60,6 +60,7 @@ enum register_opcode {
 	/* the following call functions of the interpreter, and never jump */
 	REG_CALLS,
 	REG_ROW = REG_CALLS, /* a row of `instruction`; its domain needs no check */
+	REG_CAST,            /* of register a: number b of enum dfg_dtype becomes number c */
 	REG_INTERPRET,       /* all that `instruction` does; it is not a jump */
 	REG_ENTER,           /* begins a loop, but for its moves */
 	REG_MOVE,            /* move number `a` of the program */

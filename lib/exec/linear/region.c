@@ -147,6 +147,30 @@ static bool add_scalar_row(struct translator *t, const struct instruction *instr
 	return true;
 }
 
+static bool is_one_number(const struct translator *t, uint32_t slot)
+{
+	const struct dfg_inferred *fact = &t->builder->fact[slot];
+	return !dfg_dtype_is(fact->dtype, "half") && dfg_shape_known(&fact->shape) && dfg_shape_count(&fact->shape) == 1;
+}
+
+/* The conversion of a scalar, which is the same with or without Truncate but for halves. */
+static bool add_cast(struct translator *t, const struct instruction *instruction, uint32_t number)
+{
+	const uint32_t *use = uses(t, instruction);
+	if (instruction->node->call->op->means != DFG_MEANS_CAST || instruction->n_release || !is_one_number(t, use[0]) ||
+		!is_one_number(t, use[1]) || !t->program->in_block[use[1]])
+		return false;
+	uint32_t in = register_of(t, use[0]), out = register_of(t, use[1]);
+	if (in == DFG_NONE || out == DFG_NONE)
+		return false;
+	struct register_op *op = add_op(t, REG_CAST, number);
+	op->a = in;
+	op->out = out;
+	op->b = t->builder->fact[use[0]].dtype;
+	op->c = t->builder->fact[use[1]].dtype;
+	return true;
+}
+
 static bool add_copy(struct translator *t, uint32_t from, uint32_t to, size_t bytes, uint32_t number)
 {
 	uint32_t in = register_of(t, from), out = register_of(t, to);
@@ -255,6 +279,10 @@ static void add_instruction(struct translator *t, uint32_t number)
 		if (add_scalar_row(t, instruction, number))
 			return;
 		add_op(t, instruction->kind == INSTR_ROW ? REG_ROW : REG_INTERPRET, number);
+		return;
+	case INSTR_KERNEL:
+		if (!add_cast(t, instruction, number))
+			add_op(t, REG_INTERPRET, number);
 		return;
 	case INSTR_COPY:
 		if (!add_copy(t, use[0], use[1], (size_t)instruction->n, number))

@@ -86,6 +86,10 @@ struct dfg_err *dfg_register_call(struct activation *activation, const struct re
 	case REG_ROW:
 		instruction->row(instruction->n, data[instruction->n_in], (const void *const *)data, instruction->attr);
 		return NULL;
+	case REG_CAST:
+		dfg_convert((enum dfg_dtype)op->c, (char *)activation->block + op->out, (enum dfg_dtype)op->b,
+			(char *)activation->block + op->a, 1);
+		return NULL;
 	case REG_ENTER:
 		dfg_interpret_enter(activation, op->loop);
 		return NULL;
