@@ -373,6 +373,7 @@ static struct dfg_err *run_loop_back(
 struct dfg_err *dfg_interpret(struct activation *activation)
 {
 	const struct program *program = activation->program;
+	const struct instruction *next; /* written by calls, so that `instruction` can stay in a register */
 	bool watched = activation->watch.options->trace || activation->watch.on;
 	activation->limited = activation->watch.on || activation->watch.options->max_iterations > 0;
 	for (const struct instruction *instruction = program->code, *end = instruction + program->count;
@@ -395,12 +396,15 @@ struct dfg_err *dfg_interpret(struct activation *activation)
 			activation->chosen[instruction->predicate] = *(const bool *)data[0];
 			instruction++;
 		} else if (instruction->kind == INSTR_LOOP_BACK) {
-			DFG_TRY(run_loop_back(activation, instruction, &instruction));
+			DFG_TRY(run_loop_back(activation, instruction, &next));
+			instruction = next;
 		} else if (instruction->kind == INSTR_COPY) {
 			copy_bytes(data[1], data[0], (size_t)instruction->n);
 			instruction++;
 		} else if (instruction->region) {
-			DFG_TRY(dfg_region_run(activation, &program->region[instruction->region - 1], &instruction));
+			next = instruction;
+			DFG_TRY(dfg_region_run(activation, &program->region[instruction->region - 1], &next));
+			instruction = next;
 		} else {
 			DFG_TRY(dfg_interpret_one(activation, instruction, watched));
 			instruction++;
