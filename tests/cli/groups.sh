@@ -1,0 +1,40 @@
+# Ops that are computed together, tile by tile: the same bits, the same errors, and what --stats says of them.
+. "$ROOT/tests/cli/kit"
+
+cat >net.dfg <<'X'
+input shift: f32[]
+x = Reshape(Sin(Cast(Range(0, 96 * 300, 1), DstT = f32)), [96, 300]) + shift
+h = layer_norm()(relu(dense(300)(x)) + x)
+p = softmax(dense(40)(h * sigmoid(h)))
+output loss = mean((p - 0.025) * (p - 0.025)) + mean(abs(h)) * 0.1
+X
+"$DFG" build net.dfg -o net.pb
+"$DFG" grad net.pb --loss loss --optimizer 'adam(lr=0.01)' -o train.pb
+step() { "$DFG" run train.pb --feed shift=0.25 --steps 3 --target train --fetch loss --save "$@"; }
+"$DFG" run train.pb --target init --save first.npz
+step want.npz --load first.npz --threads 1 --no-opt >want 2>/dev/null
+for threads in 1 2 4; do
+	step got.npz --load first.npz --threads $threads --stats >got 2>err
+	cmp want got
+	"$DFG" diff want.npz got.npz --rtol 0 --atol 0
+	grep -q '^grouped_nodes [1-9]' err
+done
+step got.npz --load first.npz --check-numerics --stats >got 2>err
+cmp want got
+grep -qx 'groups 0' err
+DFG_CPU=generic step got.npz --load first.npz >got 2>err
+cmp want got
+
+# The error of one op among others names its node, as without groups.
+cat >divide.dfg <<'X'
+input d: i32[]
+x = Range(0, 4096, 1) + d
+output y = (x * 3 + 1) // (x - 100) + x
+X
+"$DFG" run divide.dfg --feed d=100000 --json | cut -d, -f1-99 >got
+"$DFG" run divide.dfg --feed d=100000 --json --no-opt | cut -d, -f1-99 >want
+cmp want got
+status 65 "$DFG" run divide.dfg --feed d=0
+cp err together
+status 65 "$DFG" run divide.dfg --feed d=0 --no-opt
+cmp err together
