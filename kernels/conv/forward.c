@@ -21,9 +21,12 @@ static void pack(void *arg, int64_t first, int64_t last)
 	const int64_t outputs = c->groups * c->group_out, size = (int64_t)dfg_dtype_size(c->dtype), each = strips(c);
 	const struct dfg_product p = {
 		.n = c->group_out, .k = dfg_window_size(&c->window) * c->group_in, .b_row = outputs, .b_column = 1};
-	for (int64_t i = first; i < last; i++)
-		dfg_product_pack(&p, c->dtype, packing->filter + i / each * c->group_out * size, i % each, i % each + 1,
-			packing->out + i / each * each * dfg_product_strip(c->dtype) * p.k * size);
+	for (int64_t i = first, end; i < last; i = end) {
+		const int64_t group = i / each;
+		end = last < (group + 1) * each ? last : (group + 1) * each;
+		dfg_product_pack(&p, c->dtype, packing->filter + group * c->group_out * size, i - group * each,
+			end - group * each, packing->out + group * each * dfg_product_strip(c->dtype) * p.k * size);
+	}
 }
 
 struct dfg_conv_walk dfg_conv_walk_forward(const struct dfg_convolution *convolution)
@@ -59,6 +62,6 @@ struct dfg_err *dfg_convolve(
 	DFG_TRY(dfg_conv_walk_packed_bytes(&walk, &bytes));
 	DFG_TRY(dfg_kernel_scratch(ctx, bytes + 1, (void **)&packing.out));
 	const int64_t strip = dfg_conv_walk_rows(&walk) * dfg_product_strip(c->dtype);
-	dfg_kernel_ranges(ctx, c->groups * strips(c), 64 * 1024 / (strip + 1) + 1, pack, &packing);
+	dfg_kernel_ranges(ctx, c->groups * strips(c), 64 * 1024 / (strip + 1) + 4, pack, &packing);
 	return dfg_conv_walk_run(ctx, &walk, &memory, in, packing.out, out);
 }
