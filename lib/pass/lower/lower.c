@@ -52,25 +52,15 @@ static struct dfg_err *lower_named(struct lower *l, uint32_t call)
 	return dfg_lower_call(l, call, &instance, node->in);
 }
 
-static struct dfg_err *refuse_gradient(struct lower *l, uint32_t call)
+/* Refuses a kind of call that cannot be lowered, and says what to use instead. */
+static struct dfg_err *refuse(struct lower *l, uint32_t call)
 {
-	(void)l;
-	(void)call;
-	return DFG_ERR(DFG_DATA, "gradients at run time are not supported; differentiate first with 'dfg grad'");
-}
-
-static struct dfg_err *refuse_remote(struct lower *l, uint32_t call)
-{
-	(void)l;
-	(void)call;
-	return DFG_ERR(DFG_DATA, "calls on a device chosen at run time are not supported");
-}
-
-static struct dfg_err *refuse_for(struct lower *l, uint32_t call)
-{
-	(void)l;
-	(void)call;
-	return DFG_ERR(DFG_DATA, "this kind of loop is not supported; use While");
+	static const char *const why[DFG_MEANINGS] = {
+		[DFG_MEANS_CALL_FOR] = "this kind of loop is not supported; use While",
+		[DFG_MEANS_CALL_REMOTE] = "calls on a device chosen at run time are not supported; use PartitionedCall",
+		[DFG_MEANS_CALL_GRADIENT] = "gradients at run time are not supported; differentiate first with 'dfg grad'",
+	};
+	return DFG_ERR(DFG_DATA, "%s", why[l->graph->node[call].op->means]);
 }
 
 typedef struct dfg_err *lower_fn(struct lower *l, uint32_t call);
@@ -79,9 +69,9 @@ static lower_fn *const rules[DFG_MEANINGS] = {
 	[DFG_MEANS_CALL_IF] = dfg_lower_if,
 	[DFG_MEANS_CALL_CASE] = dfg_lower_case,
 	[DFG_MEANS_CALL_WHILE] = dfg_lower_while,
-	[DFG_MEANS_CALL_FOR] = refuse_for,
-	[DFG_MEANS_CALL_REMOTE] = refuse_remote,
-	[DFG_MEANS_CALL_GRADIENT] = refuse_gradient,
+	[DFG_MEANS_CALL_FOR] = refuse,
+	[DFG_MEANS_CALL_REMOTE] = refuse,
+	[DFG_MEANS_CALL_GRADIENT] = refuse,
 };
 
 static struct dfg_err *write_out(struct lower *l, uint32_t call)
