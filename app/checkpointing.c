@@ -33,8 +33,8 @@ static void talk(void *arg, const char *text)
 	dfg_report_note(arg, "warning: %s; an older checkpoint is used", text);
 }
 
-/* The settings that determine the order of samples: options such as "--batch 4" or "--no-shuffle", and the data. */
-enum { BATCH, SAMPLES, SHUFFLE, DROP_LAST, ORDER_OPTIONS };
+/* The settings that determine the order of samples and of sums over them: options such as "--batch 4", and the data. */
+enum { BATCH, SAMPLES, SHUFFLE, DROP_LAST, SHARDS, ORDER_OPTIONS };
 static struct dfg_words say_option(const struct dfg_sample_order *order, int option)
 {
 	struct dfg_words words;
@@ -42,6 +42,8 @@ static struct dfg_words say_option(const struct dfg_sample_order *order, int opt
 		snprintf(words.s, sizeof words.s, "--batch %llu", (unsigned long long)order->batch);
 	else if (option == SAMPLES)
 		snprintf(words.s, sizeof words.s, "data of %llu samples", (unsigned long long)order->samples);
+	else if (option == SHARDS)
+		snprintf(words.s, sizeof words.s, "--shards %llu", (unsigned long long)order->shards);
 	else if (option == DROP_LAST)
 		snprintf(words.s, sizeof words.s, "%s", order->drop_last ? "--drop-last" : "no --drop-last");
 	else if (order->shuffled)

@@ -103,6 +103,7 @@ static struct dfg_err *explain_nodes(
 		dfg_text_add(text, "\n");
 	}
 	dfg_cost_text(estimate, text);
+	dfg_explain_replication_text(e, text);
 	return dfg_text_check(text);
 }
 
@@ -132,6 +133,7 @@ static struct dfg_err *explain_document(
 		dfg_explain_transfer(&e->parts->transfer[i], i, &json);
 	dfg_json_close(&json, ']');
 	dfg_json_key(&json, "bill"), dfg_explain_cost(estimate, &json);
+	dfg_explain_replication_json(e, &json);
 	dfg_json_close(&json, '}');
 	dfg_text_add(&json.text, "\n");
 	*text = json.text;

@@ -21,6 +21,12 @@ struct dfg_explained {
 	const struct dfg_placed *placed;
 	const struct dfg_parts *parts;
 	const char *const *device;
+	uint32_t replicas, shards; /* 1 or more */
 };
+
+/* The reductions over shards and their bytes: lines of text, or the member "replication". Nothing for one shard. */
+void dfg_explain_replication_text(const struct dfg_explained *explained, struct dfg_text *text);
+void dfg_explain_replication_json(const struct dfg_explained *explained, struct dfg_json_out *json);
+
 DFG_MUST_CHECK struct dfg_err *dfg_explain_text(const struct dfg_explained *explained, struct dfg_text *out_text);
 DFG_MUST_CHECK struct dfg_err *dfg_explain_json(const struct dfg_explained *explained, struct dfg_text *out_text);

@@ -56,6 +56,20 @@ static struct dfg_err *open_plan(
 	return dfg_err_of_file(err, path);
 }
 
+/* The plan decides the number of shards. */
+static struct dfg_err *check_shards(
+	struct dfg_model *model, const struct dfg_distributed *distributed, struct dfg_session_options *session)
+{
+	uint32_t shards = model->plan.shards, replicas = distributed->options.replicas;
+	if (session->shards && session->shards != shards)
+		return DFG_ERR(DFG_DATA, "the plan is for --shards %u, not %u", shards, session->shards);
+	if (replicas > shards)
+		return DFG_ERR(DFG_DATA, "the plan is for %u shard%s, fewer than %u replicas: partition with --shards", shards,
+			shards > 1 ? "s" : "", replicas);
+	model->shards = session->shards = shards;
+	return NULL;
+}
+
 struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_input *input,
 	const struct dfg_session_options *options, struct dfg_distributed *distributed, struct dfg_model *out_model)
 {
@@ -66,6 +80,8 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_in
 		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes already have devices", path);
 	struct dfg_err *err =
 		plan ? open_plan(path, input, &distributed->first, out_model) : open_graph(path, input, out_model);
+	if (!err && plan)
+		err = dfg_err_of_file(check_shards(out_model, distributed, &session), path);
 	if (!err && !plan)
 		dfg_placement_warn(distributed->options.placement, &out_model->file.graph, input->report);
 	if (!err && distributed->opened)

@@ -34,7 +34,7 @@ struct dfg_model {
 DFG_MUST_CHECK struct dfg_err *dfg_model_open(const char *path, const struct dfg_graph_input *input,
 	const struct dfg_session_options *options, struct dfg_model *out_model);
 
-/* The same on the workers of a distributed run; path may be a plan. */
+/* The same on the workers of a distributed run; path may be a plan, then options->shards is 0 or what it must have. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_input *input,
 	const struct dfg_session_options *options, struct dfg_distributed *distributed, struct dfg_model *out_model);
 void dfg_model_close(struct dfg_model *model);

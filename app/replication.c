@@ -147,6 +147,30 @@ struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication,
 	return dfg_err_of_file(err, model->file.graph.source);
 }
 
+struct dfg_err *dfg_replication_apply_to_inputs(const struct dfg_replication *replication, struct dfg_model *model,
+	const struct dfg_report *report, struct dfg_keep *keep)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	struct dfg_edge *shard = dfg_arena_zeros(&model->arena, graph->count, sizeof *shard);
+	uint32_t count = 0;
+	if (replication->n_shards < 2)
+		return NULL;
+	if (!shard)
+		return dfg_no_memory("the inputs that are sharded");
+	for (uint32_t n = 0; n < graph->count; n++) {
+		const struct dfg_edge edge = {n, 0};
+		if (dfg_node_role(&graph->node[n]) != DFG_PLACEHOLDER)
+			continue;
+		const struct dfg_shape *shape = &dfg_model_fact(model, edge)->shape;
+		if (shape->rank > 0 && shape->dim[0] == DFG_UNKNOWN)
+			shard[count++] = edge;
+	}
+	if (!count)
+		return DFG_ERR(DFG_DATA, "%s: no input has an unknown number of rows, which %u shards could divide",
+			graph->source, replication->n_shards);
+	return dfg_replication_apply(replication, model, shard, count, report, keep);
+}
+
 struct dfg_err *dfg_replication_fetches(struct dfg_model *model, const struct dfg_edges *fetch)
 {
 	if (model->shards < 2)

@@ -24,6 +24,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_replication_check(struct dfg_replication *rep
 DFG_MUST_CHECK struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication, struct dfg_model *model,
 	const struct dfg_edge *shard, uint32_t n_shard, const struct dfg_report *report, struct dfg_keep *keep);
 
+/*
+ * The same for a graph that will be run on any data: the inputs whose first extent is unknown are sharded. DFG_DATA if
+ * there are none.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_apply_to_inputs(const struct dfg_replication *replication,
+	struct dfg_model *model, const struct dfg_report *report, struct dfg_keep *keep);
+
 /* Records how the values of these fetches are merged over shards. Does nothing for a graph that is not rewritten. */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_fetches(struct dfg_model *model, const struct dfg_edges *fetch);
 

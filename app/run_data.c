@@ -115,6 +115,7 @@ static struct dfg_sample_order sample_order(const struct training *t)
 	return (struct dfg_sample_order){.known = t->dataset.count > 0,
 		.shuffled = shuffled,
 		.drop_last = t->run->options->drop_last,
+		.shards = t->run->model.shards > 1 ? t->run->model.shards : 1,
 		.batch = (uint64_t)t->batch,
 		.samples = (uint64_t)t->dataset.samples,
 		.seed = shuffled ? shuffle_seed(t) : 0};

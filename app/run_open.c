@@ -76,6 +76,8 @@ static struct dfg_err *shard(struct dfg_run *run)
 		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
 	if (!run->replication)
 		return NULL;
+	if (run->model.plan.parts.parts)
+		return dfg_replication_fetches(&run->model, &run->fetch);
 	if (!given.feed)
 		return dfg_no_memory("the feeds");
 	DFG_TRY(keep_given(run, data, &given));
@@ -127,8 +129,8 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	session.shards = run->replication ? run->replication->n_shards : 1;
 	if (!run->distributed)
 		return dfg_model_open(path, &run->input, &session, &run->model);
-	if (session.shards > 1 && dfg_plan_folder_is(path))
-		return DFG_ERR(DFG_DATA, "%s: the plan has no shards: give the graph it was made from", path);
+	if (run->replication && dfg_plan_folder_is(path))
+		session.shards = (uint32_t)run->replication->shards;
 	run->distributed->trace = trace ? dfg_trace_worker_event : NULL;
 	run->distributed->trace_arg = trace;
 	run->distributed->opened = ask_before_the_cut;

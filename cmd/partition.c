@@ -1,4 +1,5 @@
 #include "app/explanation.h"
+#include "app/replication.h"
 #include "cmd/graph.h"
 #include "cmd/shared_options.h"
 #include "formats/plan.h"
@@ -14,6 +15,7 @@ static bool if_changed, explain;
 
 static const struct dfg_opt options[] = {
 	{.rows = dfg_placement_options},
+	{.rows = dfg_replication_options},
 	{"fetch", 'f', .takes = "T", .list = &fetch,
 		.help = "Keep only the nodes that tensor T depends on; may be a list."},
 	{"target", .takes = "N", .list = &target,
@@ -63,12 +65,41 @@ static struct dfg_err *prune(struct partitioning *work)
 	return err;
 }
 
+/* Cuts the graph of a replica at its gradients. */
+static struct dfg_err *shard(struct partitioning *work)
+{
+	struct dfg_model model = {.file = work->file, .facts = work->facts, .report = &dfg_stderr};
+	struct dfg_keep keep;
+	bool all = !fetch.count && !target.count;
+	struct dfg_err *err = all ? NULL : dfg_find_kept(&work->file.graph, &fetch, &target, &work->arena, &keep);
+	if (!err)
+		err = dfg_replication_apply_to_inputs(&dfg_shared.replication, &model, &dfg_stderr, all ? NULL : &keep);
+	work->file = model.file;
+	work->facts = model.facts;
+	dfg_arena_release(&model.arena);
+	return err;
+}
+
+/* The plan is of one replica; each has as many hosts. */
+static struct dfg_err *find_hosts(struct partitioning *work)
+{
+	uint32_t replicas = dfg_shared.replication.n_replicas;
+	DFG_TRY(dfg_placement_hosts(&dfg_shared.placement, &work->arena, &work->hosts));
+	uint32_t hosts = work->hosts.count;
+	if (replicas > hosts || hosts % replicas)
+		return DFG_ERR(
+			DFG_DATA, "--hosts has %u workers, which are not as many for each of %u replicas", hosts, replicas);
+	work->hosts.count = hosts / replicas;
+	return NULL;
+}
+
 static struct dfg_err *cut(struct partitioning *work)
 {
 	struct dfg_graph *graph = &work->file.graph;
 	DFG_TRY(dfg_lower_whole(graph));
 	DFG_TRY(prune(work));
 	DFG_TRY(dfg_verify(graph, NULL, &work->facts));
+	DFG_TRY(shard(work));
 	dfg_placement_warn(&dfg_shared.placement, graph, &dfg_stderr);
 	dfg_phase_end(&work->phases, "verify");
 	DFG_TRY(dfg_placement_place(
@@ -81,8 +112,8 @@ static struct dfg_err *cut(struct partitioning *work)
 
 static struct dfg_err *explain_parts(const struct partitioning *work, struct dfg_text *out_text)
 {
-	const struct dfg_explained explained = {
-		&work->file.graph, &work->facts, work->placed, &work->parts, work->hosts.device};
+	const struct dfg_explained explained = {&work->file.graph, &work->facts, work->placed, &work->parts,
+		work->hosts.device, dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards};
 	if (!explain)
 		return NULL;
 	return dfg_globals.json ? dfg_explain_json(&explained, out_text) : dfg_explain_text(&explained, out_text);
@@ -97,7 +128,7 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "-o: a plan is a folder and cannot be written to stdout");
 	if (dfg_globals.json && !explain)
 		return DFG_ERR(DFG_USAGE, "--json requires --explain");
-	return NULL;
+	return dfg_replication_check(&dfg_shared.replication, true);
 }
 
 static struct dfg_err *partition(char **operands, int *out_status)
@@ -106,7 +137,7 @@ static struct dfg_err *partition(char **operands, int *out_status)
 	struct partitioning work = {.phases = {.report = &dfg_stderr}};
 	struct dfg_text explanation = {0};
 	DFG_TRY(check_options());
-	struct dfg_err *err = dfg_placement_hosts(&dfg_shared.placement, &work.arena, &work.hosts);
+	struct dfg_err *err = find_hosts(&work);
 	dfg_phase_end(&work.phases, NULL);
 	if (!err)
 		err = dfg_cmd_open_graph(*operands, &work.file);
@@ -116,7 +147,7 @@ static struct dfg_err *partition(char **operands, int *out_status)
 	if (!err)
 		err = dfg_err_note(explain_parts(&work, &explanation), "%s", work.file.graph.source);
 	if (!err && output)
-		err = dfg_plan_folder_save(output, if_changed, &work.parts, work.hosts.device);
+		err = dfg_plan_folder_save(output, if_changed, &work.parts, work.hosts.device, dfg_shared.replication.n_shards);
 	dfg_phase_end(&work.phases, "write");
 	if (!err && explanation.length)
 		dfg_print(&explanation);

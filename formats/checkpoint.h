@@ -15,6 +15,7 @@ struct dfg_checkpoint {
 		bool known; /* false: not recorded by an older version */
 		bool shuffled, drop_last;
 		uint64_t batch, samples, seed; /* samples: 0 if not recorded; seed: 0 if not shuffled */
+		uint64_t shards;               /* into which a batch is cut: 1 or more */
 	} order;
 	uint64_t step;   /* number of steps since the beginning of training */
 	uint64_t epoch;  /* epoch of the next step, from 1 */

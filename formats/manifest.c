@@ -34,6 +34,10 @@ static void print_order(const struct dfg_sample_order *order, struct dfg_json_ou
 	dfg_json_uint(json, order->batch);
 	dfg_json_key(json, "drop_last");
 	dfg_json_uint(json, order->drop_last);
+	if (order->shards > 1) {
+		dfg_json_key(json, "shards");
+		dfg_json_uint(json, order->shards);
+	}
 	dfg_json_key(json, "samples");
 	dfg_json_uint(json, order->samples);
 	if (order->shuffled) {
@@ -53,6 +57,9 @@ static struct dfg_err *read_order(const struct dfg_json *manifest, struct dfg_sa
 	DFG_TRY(dfg_json_need_size(order, "batch", &out_order->batch));
 	DFG_TRY(dfg_json_need_size(order, "drop_last", &drop_last));
 	out_order->drop_last = drop_last;
+	out_order->shards = 1;
+	if (dfg_json_get(order, "shards"))
+		DFG_TRY(dfg_json_need_size(order, "shards", &out_order->shards));
 	if (dfg_json_get(order, "samples"))
 		DFG_TRY(dfg_json_need_size(order, "samples", &out_order->samples));
 	out_order->shuffled = dfg_json_get(order, "seed");

@@ -103,6 +103,17 @@ static struct dfg_err *read_part(struct dfg_plan_folder *plan, uint32_t i, const
 	return dfg_err_note(err, "%s", source);
 }
 
+static uint32_t count_buckets(const struct dfg_plan_folder *plan)
+{
+	uint32_t buckets = 0;
+	for (uint32_t i = 0; i < plan->parts.parts; i++)
+		for (uint32_t n = 0; n < plan->parts.part[i].count; n++) {
+			const struct dfg_op *op = plan->parts.part[i].node[n].op;
+			buckets += op && op->flags & DFG_CONTRIBUTES;
+		}
+	return buckets;
+}
+
 /* Notes files that look like parts but are not listed; they may be of another plan. */
 struct noting {
 	const struct dfg_plan_folder *plan;
@@ -143,6 +154,9 @@ struct dfg_err *dfg_plan_folder_open(const char *path, const struct dfg_graph_op
 		err = hash_parts(out_plan);
 	for (uint32_t i = 0; !err && i < out_plan->parts.parts; i++)
 		err = read_part(out_plan, i, options);
+	if (!err && count_buckets(out_plan) != out_plan->buckets)
+		err = DFG_ERR(DFG_DATA, "%s: the parts have %u buckets, but %u in the manifest", path, count_buckets(out_plan),
+			out_plan->buckets);
 	if (!err)
 		err = check_all(path, options, faults, out_plan);
 	if (err)
@@ -282,15 +296,16 @@ static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan_fold
 		return dfg_no_memory("the plan");
 	for (uint32_t i = 0; i < parts; i++)
 		plan->nodes[i] = plan->parts.part[i].count;
+	plan->buckets = count_buckets(plan);
 	DFG_TRY(write_parts(folder, plan));
 	DFG_TRY(write_manifest(folder, plan));
 	return dfg_folder_commit(folder);
 }
 
 struct dfg_err *dfg_plan_folder_save(
-	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device)
+	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device, uint32_t shards)
 {
-	struct dfg_plan_folder plan = {.parts = *parts, .device = (const char **)device};
+	struct dfg_plan_folder plan = {.parts = *parts, .device = (const char **)device, .shards = shards};
 	struct dfg_folder folder;
 	DFG_TRY(dfg_folder_open(path, if_changed, dfg_plan_folder_has, &folder));
 	struct dfg_err *err = write_all(&folder, &plan);

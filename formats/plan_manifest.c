@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, DEVICE_MOST = 256, DEVICES_MOST = 4096 };
+enum { PLAIN = 1, SHARDED, DEVICE_MOST = 256, DEVICES_MOST = 4096, SHARDS_MOST = 1 << 16 }; /* versions first */
 static const char format[] = "dfg plan";
 static const char *const each_name[] = {"step", "pivot", "turn"};
 
@@ -94,7 +94,11 @@ static struct dfg_err *flush(struct dfg_text *text, struct dfg_out *out)
 /* One line per entry, so that a change of an entry changes one line. */
 static struct dfg_err *print(const struct dfg_plan_folder *plan, struct dfg_text *text, struct dfg_out *out)
 {
-	dfg_text_add(text, "{\"format\":\"%s\",\"version\":%d,\"devices\":[", format, VERSION);
+	bool sharded = plan->shards > 1;
+	dfg_text_add(text, "{\"format\":\"%s\",\"version\":%d,", format, sharded ? SHARDED : PLAIN);
+	if (sharded)
+		dfg_text_add(text, "\"shards\":%u,\"buckets\":%u,", plan->shards, plan->buckets);
+	dfg_text_add(text, "\"devices\":[");
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		put_part(plan, i, text);
 	dfg_text_add(text, "\n],\"transfers\":[");
@@ -268,6 +272,18 @@ static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan_f
 	return NULL;
 }
 
+static struct dfg_err *read_shards(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
+{
+	uint64_t shards, buckets;
+	DFG_TRY(dfg_json_need_size(manifest, "shards", &shards));
+	DFG_TRY(dfg_json_need_size(manifest, "buckets", &buckets));
+	if (shards < 2 || shards > SHARDS_MOST || buckets > UINT32_MAX)
+		return DFG_ERR(DFG_DATA, "\"shards\" is %llu, expected 2 to %d", (unsigned long long)shards, SHARDS_MOST);
+	plan->shards = (uint32_t)shards;
+	plan->buckets = (uint32_t)buckets;
+	return NULL;
+}
+
 /* Reads the members before the transfers, which are necessary to understand these. */
 static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
 {
@@ -275,9 +291,12 @@ static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_pla
 	uint64_t version;
 	DFG_TRY(dfg_json_need(manifest, "format", DFG_JSON_STRING, &is));
 	DFG_TRY(dfg_json_need_size(manifest, "version", &version));
-	if (strcmp(is->string, format) || version != VERSION)
-		return DFG_ERR(DFG_DATA, "is \"%.40s\" version %llu, expected \"%s\" version %d", is->string,
-			(unsigned long long)version, format, VERSION);
+	if (strcmp(is->string, format) || version < PLAIN || version > SHARDED)
+		return DFG_ERR(DFG_DATA, "is \"%.40s\" version %llu, expected \"%s\" version %d or %d", is->string,
+			(unsigned long long)version, format, PLAIN, SHARDED);
+	plan->shards = 1;
+	if (version == SHARDED)
+		DFG_TRY(read_shards(manifest, plan));
 	DFG_TRY(dfg_json_need(manifest, "devices", DFG_JSON_ARRAY, &list));
 	return read_parts(list, plan);
 }

@@ -228,6 +228,7 @@ static void put_stats(
 		struct dfg_sent now = dfg_worker_sent(worker, i);
 		dfg_packet_put(answer, now.messages - worker->before[i].messages);
 		dfg_packet_put(answer, now.bytes - worker->before[i].bytes);
+		worker->before[i] = now;
 	}
 	put_waits(worker, answer);
 }
@@ -258,7 +259,8 @@ static struct dfg_err *run(struct dfg_worker *worker, uint64_t step, const struc
 	struct dfg_tensor *fetch = dfg_zeros(planned->n_fetch, sizeof *fetch);
 	if (!fetch)
 		return dfg_no_memory("the results of the step");
-	for (uint32_t i = 0; i < worker->setup.workers; i++)
+	/* between the runs of a sharded step, sums are sent too */
+	for (uint32_t i = 0; i < worker->setup.workers && (!shards->step || worker->joined != shards->step); i++)
 		worker->before[i] = dfg_worker_sent(worker, i);
 	struct dfg_err *err = begin_step(worker, step);
 	if (err) {

@@ -193,7 +193,7 @@ has err 'bad/w1.pb: '
 rm bad/w1.pb
 status 66 "$DFG" check bad
 has err 'bad/w1.pb'
-for change in 's/"w1.pb"/"..\/plan\/w1.pb"/' 's/"version":1/"version":2/' 's/"from":"w0"/"from":"w9"/' 's/}$/} x/'; do
+for change in 's/"w1.pb"/"..\/plan\/w1.pb"/' 's/"version":1/"version":2/' 's/"version":1/"version":3/' 's/"from":"w0"/"from":"w9"/' 's/}$/} x/'; do
 	rm -r bad
 	cp -r plan bad
 	sed -i "$change" bad/manifest.json

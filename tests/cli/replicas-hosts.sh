@@ -69,6 +69,12 @@ train whole --shards 3 --epochs 4
 train part --shards 3 --epochs 2 --replicas 3 --hosts local:3 --checkpoint ck
 train part --shards 3 --epochs 4 --replicas 2 --hosts local:2 --checkpoint ck --resume
 cmp whole.safetensors part.safetensors
+train part --shards 3 --epochs 4 --steps 7 --checkpoint ck --force
+status 65 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --batch 16 --epochs 4 --checkpoint ck --resume --shards 2
+has err 'was made with --shards 3, but this run has --shards 2: they must be equal, as it continues within an epoch'
+train part --shards 3 --steps 6 --checkpoint ck --force
+status 0 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --batch 16 --epochs 3 --checkpoint ck --resume --shards 2
+has err 'warning: ck was made with --shards 3, but this run has --shards 2'
 train one --shards 2 --load part.safetensors
 train hosts --replicas 2 --hosts local:2 --load part.safetensors
 same one hosts

@@ -168,6 +168,8 @@ static void bytes_are_twice_the_bucket_for_each_other_replica(void **state)
 				messages += dfg_group_sent(all.node[i].group, k).messages;
 			}
 		assert_int_equal(messages, 2 * count * (count - 1));
+		assert_int_equal(dfg_group_extent(DFG_F32, 77), 80);
+		assert_int_equal(bytes, dfg_group_bytes(DFG_F32, 80 + 16, count, count));
 		assert_int_equal(bytes, 2 * (count - 1) * (80 + 16) * 4); /* 77 and 15 elements, in lines of 16 */
 		for (int i = 0; i < TENSORS; i++)
 			dfg_tensor_release(&wanted[i]);

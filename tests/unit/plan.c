@@ -63,8 +63,13 @@ static void refuses_manifests_that_lie(void **state)
 	} bad[] = {
 		{"", "line 1"},
 		{"[]", "format"},
-		{"{\"format\":\"dfg checkpoint\",\"version\":1}", "not \"dfg plan\" version 1"},
-		{PLAN("2", PARTS, ""), "not \"dfg plan\" version 1"},
+		{"{\"format\":\"dfg checkpoint\",\"version\":1}", "expected \"dfg plan\" version 1 or 2"},
+		{PLAN("0", PARTS, ""), "expected \"dfg plan\" version 1 or 2"},
+		{PLAN("3", PARTS, ""), "expected \"dfg plan\" version 1 or 2"},
+		{PLAN("2", PARTS, ""), "shards"},
+		{PLAN("2,\"shards\":1,\"buckets\":1", PARTS, ""), "\"shards\" is 1, expected 2 to 65536"},
+		{PLAN("2,\"shards\":65537,\"buckets\":1", PARTS, ""), "\"shards\" is 65537, expected 2 to 65536"},
+		{PLAN("2,\"shards\":2,\"buckets\":-1", PARTS, ""), "buckets"},
 		{PLAN("1", "", ""), "0 devices"},
 		{PLAN("1", PART(0, D0, "../w0.pb"), ""), "device 0: \"file\" is not \"w0.pb\""},
 		{PLAN("1", PART(0, D0, "/etc/passwd"), ""), "is not \"w0.pb\""},
@@ -162,7 +167,8 @@ static void the_two_ends_of_a_transfer_must_agree(void **state)
 	fails(check("x NoOp", RECV), DFG_DATA, "w0.pb: has no _Send of transfer 0 ('x')");
 	fails(check("x NoOp", SEND), DFG_DATA,
 		"w1.pb: node 's' (_Send): transfer 0: must be in w0 according to manifest.json, but is in w1");
-	fails(check(SEND "\nt _Send x T=f32 _dfg_edge=0" WHERE, RECV), DFG_DATA, "two such nodes: also 's'");
+	fails(check(SEND "\nt _Send x T=f32 _dfg_edge=0" WHERE, RECV), DFG_DATA,
+		"transfer 0 has two nodes of this op, expected one: also 's'");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=1" WHERE), DFG_DATA, "manifest.json does not list");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=-1" WHERE), DFG_DATA, "manifest.json does not list");
 	fails(check(SEND, "r _Recv tensor_type=f32" WHERE), DFG_DATA, "no number");
@@ -196,7 +202,7 @@ static struct dfg_err *save(const char *first, const char *second)
 {
 	struct cut cut;
 	cut_graph(&cut, first, second);
-	struct dfg_err *err = dfg_plan_folder_save(path, false, &cut.parts, device);
+	struct dfg_err *err = dfg_plan_folder_save(path, false, &cut.parts, device, 1);
 	drop_graph(&cut);
 	return err;
 }

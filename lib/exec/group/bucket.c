@@ -17,10 +17,30 @@ enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype)
 	return dtype == DFG_F64 || dtype == DFG_C128 ? DFG_F64 : DFG_F32;
 }
 
+uint64_t dfg_group_extent(enum dfg_dtype dtype, int64_t elements)
+{
+	enum { ALIGNED = DFG_ALIGN / 4 };
+	uint64_t count = (uint64_t)elements * (is_complex(dtype) ? 2 : 1);
+	return (count + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+/* Each replica sends its subtrees' sums of the slices of others, and its own slice's sum to all others. */
+uint64_t dfg_group_bytes(enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards)
+{
+	uint64_t elements = 0;
+	for (uint32_t r = 0; r < replicas; r++) {
+		struct dfg_shard range = dfg_group_range(r, replicas, shards);
+		uint64_t slice = (uint64_t)((unsigned __int128)extent * (r + 1) / replicas) -
+						 (uint64_t)((unsigned __int128)extent * r / replicas);
+		elements += dfg_tree_cover(shards, (uint32_t)range.first, (uint32_t)range.rows) * (extent - slice) +
+					(replicas - 1) * slice;
+	}
+	return elements * dfg_dtype_size(dfg_bucket_sum_dtype(dtype));
+}
+
 /* Records the shapes of the first contribution of the step. */
 struct dfg_err *dfg_bucket_lay_out(struct group_bucket *bucket, const struct dfg_contribution *contribution)
 {
-	enum { ALIGNED = DFG_ALIGN / 4 };
 	dfg_free(bucket->shape);
 	dfg_free(bucket->offset);
 	bucket->n = contribution->n;
@@ -32,8 +52,8 @@ struct dfg_err *dfg_bucket_lay_out(struct group_bucket *bucket, const struct dfg
 		return dfg_no_memory("a bucket");
 	for (uint32_t i = 0; i < bucket->n; i++) {
 		bucket->shape[i] = contribution->tensor[i]->shape;
-		size_t elements = (size_t)dfg_shape_count(&bucket->shape[i]) * (is_complex(bucket->dtype) ? 2 : 1);
-		bucket->offset[i + 1] = bucket->offset[i] + (elements + ALIGNED - 1) / ALIGNED * ALIGNED;
+		bucket->offset[i + 1] =
+			bucket->offset[i] + (size_t)dfg_group_extent(bucket->dtype, dfg_shape_count(&bucket->shape[i]));
 	}
 	return NULL;
 }

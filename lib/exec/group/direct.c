@@ -21,9 +21,18 @@ static struct dfg_transfer_key key_of(
 		.iteration = {[PART] = part, [FIRST] = node.first, [COUNT] = node.count}};
 }
 
+/* Counted before it is sent: a bucket may be complete a moment earlier. */
+static void count_sent(struct dfg_group *group, uint32_t to, const struct dfg_message *message)
+{
+	pthread_mutex_lock(&group->lock);
+	group->peer[to].sent.messages++;
+	group->peer[to].sent.bytes += dfg_message_bytes(message);
+	pthread_mutex_unlock(&group->lock);
+}
+
 /* Adds a message with `count` elements of the sum from `first` on; the buffer gets another reference. */
-static struct dfg_err *post(struct outbox *outbox, uint32_t to, const struct dfg_transfer_key *key,
-	enum dfg_dtype dtype, struct dfg_buffer *buffer, size_t first, size_t count)
+static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint32_t to,
+	const struct dfg_transfer_key *key, enum dfg_dtype dtype, struct dfg_buffer *buffer, size_t first, size_t count)
 {
 	size_t size = dfg_dtype_size(dtype);
 	if (!dfg_reserve(&outbox->message, &outbox->room, outbox->count + 1, sizeof *outbox->message))
@@ -35,17 +44,9 @@ static struct dfg_err *post(struct outbox *outbox, uint32_t to, const struct dfg
 																  .data = (char *)buffer->data + first * size,
 																  .room = count * size,
 																  .buffer = dfg_buffer_ref(buffer)}}};
+	if (key->iteration[PART] != LAYOUT)
+		count_sent(group, to, &outbox->message[outbox->count - 1].message);
 	return NULL;
-}
-
-static void count_sent(struct dfg_group *group, const struct early *sent)
-{
-	pthread_mutex_lock(&group->lock);
-	if (sent->message.key.iteration[PART] != LAYOUT) {
-		group->peer[sent->from].sent.messages++;
-		group->peer[sent->from].sent.bytes += dfg_message_bytes(&sent->message);
-	}
-	pthread_mutex_unlock(&group->lock);
 }
 
 struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, struct dfg_err *err)
@@ -55,8 +56,6 @@ struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, 
 		struct dfg_link *link = group->peer[message->from].link;
 		if (!err && (err = link->kind->send(link, &message->message)))
 			err = dfg_err_note(err, "replica %u", message->from);
-		else if (!err)
-			count_sent(group, message);
 		dfg_tensor_release(&message->message.tensor);
 	}
 	dfg_free(outbox->message);
@@ -112,7 +111,7 @@ static struct dfg_err *give_result(struct dfg_group *group, struct group_bucket 
 		dfg_bucket_divide(group, bucket, value, bucket->slice.count);
 	for (uint32_t i = 0; i < group->replicas && !err; i++)
 		if (i != group->self)
-			err = post(outbox, i, &key, bucket->slice.dtype, value, 0, bucket->slice.count);
+			err = post(group, outbox, i, &key, bucket->slice.dtype, value, 0, bucket->slice.count);
 	if (!err)
 		err = gather(group, bucket, slice_of(group, group->self), value->data);
 	dfg_tree_sum_give(&bucket->slice, value);
@@ -215,7 +214,7 @@ static struct dfg_err *post_layout(struct dfg_group *group, const struct group_b
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < group->replicas && !err; i++)
 		if (slice_of(group, i) == DFG_NONE)
-			err = post(outbox, i, &key, DFG_I64, buffer, 0, count);
+			err = post(group, outbox, i, &key, DFG_I64, buffer, 0, count);
 	dfg_buffer_unref(buffer);
 	return err;
 }
@@ -340,8 +339,8 @@ static struct dfg_err *send_partials(struct dfg_group *group, struct group_bucke
 		const struct dfg_transfer_key key = key_of(group, bucket, PARTIAL, partial->node);
 		for (uint32_t k = 0; k < group->owners; k++)
 			if (k != self)
-				DFG_TRY(post(outbox, group->owner[k], &key, sum->dtype, partial->value, first_of(group, bucket, k),
-					length_of(group, bucket, k)));
+				DFG_TRY(post(group, outbox, group->owner[k], &key, sum->dtype, partial->value,
+					first_of(group, bucket, k), length_of(group, bucket, k)));
 	}
 	for (size_t i = 0; i < sum->partials; i++) {
 		struct dfg_buffer *own;

@@ -99,6 +99,13 @@ void dfg_group_lost(struct dfg_group *group, struct dfg_err *err);
 /* The name of stream i that this step has drawn from; NULL: there are fewer. */
 const char *dfg_group_stream(const struct dfg_group *group, size_t i);
 
+/*
+ * The elements of a sum that a tensor of that many elements takes; the bytes that all replicas together send for a bucket
+ * of tensors of that dtype which takes `extent` elements, if every shard has rows.
+ */
+uint64_t dfg_group_extent(enum dfg_dtype dtype, int64_t elements);
+uint64_t dfg_group_bytes(enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards);
+
 /* Totals of contributions and results sent to a replica. */
 struct dfg_group_sent {
 	uint64_t messages, bytes;

@@ -24,6 +24,23 @@ struct dfg_tree_node dfg_tree_sibling(uint32_t shards, struct dfg_tree_node node
 	}
 }
 
+uint32_t dfg_tree_cover(uint32_t shards, uint32_t first, uint32_t count)
+{
+	uint32_t nodes = 0, end = first + count;
+	while (first < end) {
+		struct dfg_tree_node node = {first, 1}, parent;
+		while (node.count < shards) {
+			(void)dfg_tree_sibling(shards, node, &parent);
+			if (parent.first < first || parent.first + parent.count > end)
+				break;
+			node = parent;
+		}
+		first += node.count;
+		nodes++;
+	}
+	return nodes;
+}
+
 static void drop_spares(struct dfg_tree_sum *sum)
 {
 	while (sum->spares)

@@ -1,0 +1,115 @@
+#include "app/explanation.h"
+#include "lib/exec/group/group.h"
+
+/* The buckets of a replicated graph: rule, tensors, and the bytes that a step sends for them. */
+struct bucket_facts {
+	const struct dfg_node *start;
+	const char *rule;
+	enum dfg_dtype dtype;
+	uint64_t number, bytes, sent; /* of the tensors; over all links */
+};
+
+static bool is_start(const struct dfg_node *node)
+{
+	return node->op && node->op->flags & DFG_CONTRIBUTES && node->n_in;
+}
+
+static struct bucket_facts facts_of(const struct dfg_explained *e, const struct dfg_node *start)
+{
+	const struct dfg_attr *number = dfg_node_attr(start, "bucket"), *reduce = dfg_node_attr(start, "reduce");
+	struct bucket_facts facts = {.start = start, .rule = "mean", .dtype = dfg_facts_of(e->facts, start->in[0])->dtype};
+	uint64_t extent = 0;
+	if (reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 3)
+		facts.rule = "sum";
+	if (number && number->kind == DFG_ATTR_INT)
+		facts.number = (uint64_t)number->value.i;
+	for (uint32_t i = 0; i < start->n_in; i++) {
+		const struct dfg_inferred *fact = dfg_facts_of(e->facts, start->in[i]);
+		int64_t count = dfg_shape_known(&fact->shape) ? dfg_shape_count(&fact->shape) : 0;
+		facts.bytes += (uint64_t)count * dfg_dtype_size(fact->dtype);
+		extent += dfg_group_extent(fact->dtype, count);
+	}
+	facts.sent = dfg_group_bytes(facts.dtype, extent, e->replicas, e->shards);
+	return facts;
+}
+
+/* Tensor i of a bucket: the variable whose gradient it is. */
+static struct dfg_string name_of(const struct bucket_facts *bucket, uint32_t i)
+{
+	const struct dfg_attr *names = dfg_node_attr(bucket->start, "tensors");
+	bool known = names && names->kind == DFG_ATTR_LIST && names->value.list->kind == DFG_ATTR_STRING &&
+				 i < names->value.list->count;
+	return known ? names->value.list->item[i].s : (struct dfg_string){"", 0};
+}
+
+static void add_bucket(const struct bucket_facts *bucket, struct dfg_text *text)
+{
+	dfg_text_add(text, "bucket %llu: %s of %llu bytes of %s:", (unsigned long long)bucket->number, bucket->rule,
+		(unsigned long long)bucket->bytes, dfg_dtype_name(bucket->dtype));
+	for (uint32_t i = 0; i < bucket->start->n_in; i++) {
+		struct dfg_string name = name_of(bucket, i);
+		dfg_text_add(text, "%s '", i ? "," : "");
+		dfg_text_escape(text, name.s, name.length, 200);
+		dfg_text_add(text, "'");
+	}
+	dfg_text_add(text, "\n");
+}
+
+void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text *text)
+{
+	uint64_t sent = 0;
+	if (e->shards < 2)
+		return;
+	for (uint32_t n = 0; n < e->graph->count; n++)
+		if (is_start(&e->graph->node[n])) {
+			struct bucket_facts bucket = facts_of(e, &e->graph->node[n]);
+			add_bucket(&bucket, text);
+			sent += bucket.sent;
+		}
+	dfg_text_add(text, "%u shards on %u replica%s: %llu bytes of sums a step; the learning rate is not scaled\n",
+		e->shards, e->replicas, e->replicas > 1 ? "s" : "", (unsigned long long)sent);
+}
+
+static void put_bucket(const struct bucket_facts *bucket, struct dfg_json_out *json)
+{
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "dtype"), dfg_json_string(json, dfg_dtype_name(bucket->dtype));
+	dfg_json_key(json, "reduce"), dfg_json_string(json, bucket->rule);
+	dfg_json_key(json, "tensors"), dfg_json_open(json, '[');
+	for (uint32_t i = 0; i < bucket->start->n_in; i++) {
+		struct dfg_string name = name_of(bucket, i);
+		dfg_json_bytes(json, name.s, name.length);
+	}
+	dfg_json_close(json, ']');
+	dfg_json_key(json, "bytes"), dfg_json_uint(json, bucket->bytes);
+	dfg_json_close(json, '}');
+}
+
+void dfg_explain_replication_json(const struct dfg_explained *e, struct dfg_json_out *json)
+{
+	const char *loss = NULL, *rule = NULL;
+	uint64_t sent = 0;
+	if (e->shards < 2)
+		return;
+	dfg_json_key(json, "replication"), dfg_json_open(json, '{');
+	dfg_json_key(json, "replicas"), dfg_json_uint(json, e->replicas);
+	dfg_json_key(json, "shards"), dfg_json_uint(json, e->shards);
+	dfg_json_key(json, "buckets"), dfg_json_open(json, '[');
+	for (uint32_t n = 0; n < e->graph->count; n++) {
+		const struct dfg_node *node = &e->graph->node[n];
+		loss = dfg_node_mark(node, "_dfg_loss", NULL) ? node->name : loss;
+		if (!is_start(node))
+			continue;
+		struct bucket_facts bucket = facts_of(e, node);
+		put_bucket(&bucket, json);
+		rule = rule ? rule : bucket.rule; /* the first ones are of gradients */
+		sent += bucket.sent;
+	}
+	dfg_json_close(json, ']');
+	if (rule)
+		dfg_json_key(json, "reduce"), dfg_json_string(json, rule);
+	if (loss)
+		dfg_json_key(json, "loss"), dfg_json_string(json, loss);
+	dfg_json_key(json, "bytes"), dfg_json_uint(json, sent);
+	dfg_json_close(json, '}');
+}
