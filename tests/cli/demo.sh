@@ -20,6 +20,8 @@ demo >whole 2>talk
 has whole 'test accuracy 0.'
 has whole 'this is a '
 has whole 'one process: loss: f32[] '
+has talk ' --replicas 2 '
+tail -1 whole | grep -q '^one replica: accuracy \(0[.][0-9]*\); two: accuracy \1$'
 has talk '$ dfg run '
 [ "$(grep -c . whole)" -gt 100 ]
 
