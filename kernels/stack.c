@@ -122,14 +122,33 @@ static struct dfg_err *close_run(struct dfg_kernel *ctx)
 
 static struct dfg_err *handle_shape(struct dfg_infer *node)
 {
+	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
+	if (!holds)
+		return dfg_no_memory("the type of a stack");
+	*holds = (struct dfg_handle_type){node->call->param[0].dtype, DFG_SHAPE_UNKNOWN};
 	node->out[0] = DFG_SHAPE_SCALAR;
+	node->out_holds[0] = holds;
 	return NULL;
+}
+
+/* Checks the type of an element if it is known which stack the handle refers to. */
+static struct dfg_err *check_element(const struct dfg_infer *node, enum dfg_dtype dtype)
+{
+	const struct dfg_handle_type *holds = node->in_holds ? node->in_holds[0] : NULL;
+	if (!holds || holds->dtype == dtype)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "the stack contains %s, expected %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
 }
 
 static struct dfg_err *push_shape(struct dfg_infer *node)
 {
 	node->out[0] = *node->in[1];
-	return NULL;
+	return check_element(node, (enum dfg_dtype)node->call->in_dtype[1]);
+}
+
+static struct dfg_err *pop_shape(struct dfg_infer *node)
+{
+	return check_element(node, (enum dfg_dtype)node->call->out_dtype[0]);
 }
 
 static struct dfg_err *any_shape(struct dfg_infer *node)
@@ -165,7 +184,7 @@ const struct dfg_op dfg_op_StackPopV2 = {
 	.sig = "<elem_type: type>(handle: resource) -> (elem: elem_type)",
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.means = DFG_MEANS_POP,
-	.shape = any_shape,
+	.shape = pop_shape,
 	.run = pop_run,
 };
 

@@ -183,3 +183,16 @@ awk 'BEGIN {
 	print "node { op: \"Merge\" name: \"m\" input: \"s\" input: \"u0:1\"" int_ " attr { key: \"N\" value { i: 2 } } }"
 }' >blow.pbtxt
 says 0 blow.pbtxt 'too many predicates to check which nodes are live'
+
+# The type of a stack's elements is checked before it runs.
+cat >stack.dfg <<'.'
+s = StackV2(-1, elem_type = f32)
+a = StackPushV2(s, 1.0)
+after a { b = StackPopV2(s, elem_type = f32) }
+output y = b
+.
+"$DFG" build stack.dfg --to pbtxt -o stack.pbtxt
+status 0 "$DFG" check stack.pbtxt
+awk '/op: "StackPopV2"/ { pop = 1 } pop && /DT_FLOAT/ { sub("DT_FLOAT", "DT_INT32"); pop = 0 } { print }' stack.pbtxt >odd.pbtxt
+status 65 "$DFG" check odd.pbtxt
+has err "(StackPopV2): the stack contains f32, expected i32"

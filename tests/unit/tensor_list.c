@@ -242,7 +242,8 @@ static void stacks_give_back_in_turn(void **state)
 		"after b { c = StackPopV2(s, elem_type = f32) }\nafter c { y = StackPopV2(s, elem_type = f32) }\n";
 	says(text, "[2] 1 2");
 	refuses("s = StackV2(-1, elem_type = f32)\ny = StackPopV2(s, elem_type = f32)\n", "stack 's' is empty");
-	refuses("s = StackV2(-1, elem_type = f32)\ny = StackPushV2(s, 1)\n", "stack 's' contains f32, expected i32");
+	refuses("s = StackV2(-1, elem_type = f32)\ny = StackPushV2(s, 1)\n",
+		"StackPushV2: the stack contains f32, expected i32");
 	refuses("s = StackV2(0, elem_type = f32)\ny = StackPushV2(s, f32(1))\n", "stack 's' is full: its max_size is 0");
 	refuses("s = StackV2(0, elem_type = resource)\ny = StackPushV2(s, s)\n", "a stack cannot contain a stack");
 }
