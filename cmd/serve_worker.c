@@ -3,6 +3,7 @@
 #include "cmd/shared_options.h"
 #include "cmd/watchdog.h"
 #include "formats/json.h"
+#include "kernels/gemm/gemm.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
@@ -136,6 +137,7 @@ static struct dfg_err *say_hello(const struct serving *serving)
 	dfg_json_key(&json, "dfg"), dfg_json_string(&json, DFG_VERSION);
 	dfg_json_key(&json, "address"), dfg_json_string(&json, at);
 	dfg_json_key(&json, "fingerprint"), dfg_json_string(&json, key ? key : "");
+	dfg_json_key(&json, "products"), dfg_json_string(&json, dfg_product_fingerprint());
 	dfg_json_key(&json, "shm"), dfg_json_string(&json, serving->shm ? dfg_shm_address(serving->shm) : "");
 	dfg_json_close(&json, '}');
 	dfg_text_put(&json.text, "\n", 1);

@@ -22,6 +22,7 @@ struct worker_process {
 	bool watched;
 	pthread_t starter;
 	bool starting;
+	char products[8];    /* how its matrix products are rounded, as dfg doctor says: "fma", "mul"; "" where not known */
 	struct dfg_err *err; /* the reason why it did not start */
 };
 

@@ -39,7 +39,7 @@ static struct dfg_err *no_hello(const struct dfg_launch *launch, const char *lin
 	return err;
 }
 
-/* {"dfg": VERSION, "address": "127.0.0.1:41234", "fingerprint": "sha256:..", "shm": ".."} */
+/* {"dfg": VERSION, "address": "127.0.0.1:41234", "fingerprint": "sha256:..", "shm": "..", "products": "fma"} */
 static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, const char *line)
 {
 	struct dfg_arena arena = {0};
@@ -59,6 +59,8 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 		peer->address = copy_text(launch, word(json, "address"));
 		peer->fingerprint = copy_text(launch, word(json, "fingerprint"));
 		peer->shm = copy_text(launch, word(json, "shm"));
+		snprintf(launch->worker_process[number].products, sizeof launch->worker_process[number].products, "%s",
+			word(json, "products"));
 		if (!peer->address || !peer->fingerprint || !peer->shm)
 			err = dfg_no_memory("the addresses of a worker");
 	}
@@ -248,6 +250,21 @@ static struct dfg_err *publish_local(struct dfg_launch *launch)
 	return NULL;
 }
 
+/* Workers whose products are rounded differently give results that depend on the placement. */
+static void warn_of_products(const struct dfg_launch *launch)
+{
+	char line[120];
+	const char *first = launch->worker_process[0].products;
+	for (uint32_t i = 1; i < launch->workers; i++) {
+		const char *products = launch->worker_process[i].products;
+		if (!*first || !*products || !strcmp(first, products))
+			continue;
+		snprintf(line, sizeof line, "warning: bits of products are '%s', but '%s' on %s: results depend on the host",
+			products, first, launch->options.hosts->worker[0].label);
+		launch->options.say(launch->options.say_arg, i, line);
+	}
+}
+
 struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 {
 	struct dfg_err *err = NULL;
@@ -270,5 +287,7 @@ struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 	}
 	if (short_of > 1)
 		err = dfg_err_note(err, "%u of %u workers cannot be started", short_of, launch->workers);
+	if (!err)
+		warn_of_products(launch);
 	return err ? err : publish_local(launch);
 }

@@ -134,3 +134,13 @@ sed 's/^output loss.*/checked = CheckNumerics(1 \/ (y - 100), message = "bad row
 "$DFG" run fit.pb --feed "y=f32[42]:$(awk 'BEGIN { for (i = 0; i < 42; i++) printf "%s%d", i ? "," : "", i == 13 ? 100 : i }')" --fetch y -o y.npy
 status 65 timeout 60 "$DFG" run bad-train.pb --data x=@x.npy --data y=@y.npy --target train --batch 16 --no-shuffle --fetch loss --replicas 2 --hosts local:2 --shards 4
 has err 'replica 1, shard 3: '
+
+# A host whose products have other bits is named (the wrapper stands for a processor without fused multiply-adds).
+cat >dfg-mul <<.
+#!/bin/sh
+"$DFG" "\$@" | sed -u 's/"products":"[a-z]*"/"products":"none"/'
+.
+chmod +x dfg-mul
+printf 'local:1\nlocal:1 dfg=%s/dfg-mul\n' "$PWD" >list
+status 0 timeout 60 "$DFG" run fit.pb --data x=@x.npy --data y=@y.npy --fetch loss --batch 42 --replicas 2 --hosts ./list
+has err "w1: warning: bits of products are 'none', but '"
