@@ -10,9 +10,18 @@
  * Pixels outside of the image count as zeros, or are left out where all of a block's are.
  *
  * A task has a block of rows and columns, and some chains. It copies the pixels that its rows read at a run of positions,
- * bordered by zeros, so that they are in the second cache, and packs d out strip by strip.
+ * bordered by zeros, so that they are in the second cache, and packs d out, a few strips at a time.
  */
-enum { ROWS = 192, FEW_ROWS = 96, COLUMNS = 256, RUN = 192, RUN_BYTES = 192 * 1024, STRIP = 32, SUMS_BYTES = 32 << 20 };
+enum {
+	ROWS = 192,
+	FEW_ROWS = 96,
+	COLUMNS = 256,
+	RUN = 192,
+	RUN_BYTES = 192 * 1024,
+	STRIP = 32,
+	TOGETHER = 4,
+	SUMS_BYTES = 32 << 20
+};
 enum { TASK = 1 << 21 };
 
 struct work {
@@ -199,7 +208,7 @@ static void add_run(const struct work *work, const struct block *b, int64_t firs
 {
 	const struct dfg_convolution *c = work->c;
 	const int64_t outputs = c->groups * c->group_out, strip = dfg_product_strip(c->dtype);
-	_Alignas(64) char copy[RUN_BYTES], packed[STRIP * RUN * sizeof(float)];
+	_Alignas(64) char copy[RUN_BYTES], packed[TOGETHER * STRIP * RUN * sizeof(float)];
 	struct dfg_tap taps[RUN + 2];
 	struct dfg_gathered g = {
 		.m = b->rows,
@@ -219,10 +228,10 @@ static void add_run(const struct work *work, const struct block *b, int64_t firs
 			taps[g.taps++] = (struct dfg_tap){at, position - first, count};
 	}
 	const char *d_out = work->d_out + (first * outputs + b->group * c->group_out + b->column) * work->size;
-	for (int64_t j = 0; j < b->columns; j += strip) {
+	for (int64_t j = 0; j < b->columns; j += TOGETHER * strip) {
 		const struct dfg_product p = {.n = b->columns - j, .k = g.k, .b_row = outputs, .b_column = 1};
-		dfg_product_pack(&p, c->dtype, d_out + j * work->size, 0, 1, packed);
-		g.n = smaller(strip, b->columns - j);
+		g.n = smaller(TOGETHER * strip, p.n);
+		dfg_product_pack(&p, c->dtype, d_out + j * work->size, 0, ceil_div(g.n, strip), packed);
 		dfg_product_gathered(&g, c->dtype, copy, packed, to + j * work->size);
 	}
 }
