@@ -100,6 +100,7 @@ END
 status 0 "$DFG" show "$a/refused.h5" # which has a group that contains itself
 has out 'structured no dtype[2]'
 status 65 "$DFG" convert "$a/refused.h5" -o out.npz
+has err 'refused.h5: bomb: a chunk of u8[2147483648] takes'
 status 65 "$DFG" run rows.dfg --data "x=@$a/types.h5"
 has err 'types.h5: holds '
 status 65 "$DFG" run rows.dfg --data "x=@$a/types.h5[storage]"
