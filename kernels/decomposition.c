@@ -136,6 +136,8 @@ static struct dfg_err *run(struct dfg_kernel *ctx, struct work *work, matrix_fn 
 	work->rows = in->dim[in->rank - 2];
 	work->columns = in->dim[in->rank - 1];
 	int64_t count = dfg_count_between(in, 0, in->rank - 2), rows = work->rows, columns = work->columns;
+	if (!count) /* of any size */
+		return NULL;
 	int64_t flops = 8 * (rows + columns) * smaller(rows, columns) * smaller(rows, columns);
 	work->block = flops < 1 << 16 ? (1 << 16) / (flops + 1) + 1 : 1;
 	work->each = numbers_of(work);
