@@ -76,14 +76,22 @@ SCAN_OP(Cumsum, cumsum, "the sum of each element and those before it along the a
 	"dx = Cumsum(dout, axis, exclusive = exclusive, reverse = not reverse)")
 /*
  * The derivative by an element is the sum of dout * out from there on, divided by the element. By the first 0 of a run
- * it is that sum for products in which the 0 is replaced by 1; by elements after it, it is 0, as out is.
+ * it is that sum for products in which the 0 is replaced by 1. By the second, it is the first times that sum with both
+ * replaced: 0, but its own derivative by the first is not. By later ones it is 0, as out is. First and second derivatives
+ * are exact; third ones are not where a run has three zeros.
  */
 #define FROM(product) "Cumsum(" product " * dout, axis, exclusive = exclusive, reverse = not reverse)"
+#define OTHERS(x) "Cumprod(" x ", axis, exclusive = exclusive, reverse = reverse)"
 SCAN_OP(Cumprod, cumprod, "the product of each element and those before it along the axis (exclusive: without it)",
 	"zero = Equal(x, ZerosLike(x))\n"
-	"first = LogicalAnd(zero, Equal(Cumsum(i32(zero), axis, reverse = reverse), 1))\n"
-	"others = Cumprod(SelectV2(first, OnesLike(x), x), axis, exclusive = exclusive, reverse = reverse)\n"
-	"dx = SelectV2(first, " FROM("others") ", DivNoNan(" FROM("out") ", x))")
+	"count = Cumsum(i32(zero), axis, reverse = reverse)\n"
+	"first, second = LogicalAnd(zero, Equal(count, 1)), LogicalAnd(zero, Equal(count, 2))\n"
+	"without = SelectV2(first, OnesLike(x), x)\n"
+	"others = " OTHERS("without") "\n"
+	"rest = " OTHERS("SelectV2(second, OnesLike(x), without)") "\n"
+	"at_first = Sum(SelectV2(first, x, ZerosLike(x)), axis, keep_dims = true)\n"
+	"dsecond = at_first * " FROM("rest") "\n"
+	"dx = SelectV2(first, " FROM("others") ", SelectV2(second, dsecond, DivNoNan(" FROM("out") ", x)))")
 
 enum { ARR, SIZE, WEIGHTS };
 

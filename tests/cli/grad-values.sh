@@ -61,3 +61,23 @@ has err "node 'd/Polygamma' (Polygamma): has no gradient with respect to its inp
 printf 'input x: f64\noutput d = grad(Zeta(2.0, x) + Polygamma(1.0, x), x)\n' >g.dfg
 status 0 "$DFG" run g.dfg --feed x=1
 has out 'd: f64[] -4.80822761'
+
+# The second derivative of Cumprod where elements are 0: values are sums over pairs of elements of w times the product of the
+# other elements, by hand.
+second() { # PROGRAM X WANTED
+	echo "$1" >cumprod.dfg
+	"$DFG" build cumprod.dfg -o cumprod.pb
+	"$DFG" grad cumprod.pb --of z --wrt x -o once.pb
+	"$DFG" grad once.pb --of grad/x --wrt x --prefix twice -o twice.pb
+	status 0 "$DFG" run twice.pb --feed "x=f64[4]:$2" --fetch twice/x
+	[ "$(tail -1 out)" = "$3" ] || { echo "second derivative at $2: $(tail -1 out), not $3"; exit 1; }
+}
+forward='input x: f64[4]
+output z = sum(Cumprod(x, 0) * [1.0, 2.0, 3.0, 5.0])'
+second "$forward" 0,2,3,4 '147 71 46 30'
+second "$forward" 2,0,0,3 '2 38 36 0'
+second "$forward" 0,0,2,3 '38 38 0 0'
+second "$forward" 0,2,0,3 '38 2 36 0'
+second "$forward" 0,0,0,2 '2 2 0 0'
+second 'input x: f64[4]
+output z = sum(Cumprod(x, 0, exclusive = true, reverse = true) * [1.0, 2.0, 3.0, 5.0])' 2,0,0,3 '0 3 5 2'
