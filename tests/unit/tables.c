@@ -26,7 +26,8 @@ static void refuses_idx_and_gzip_that_are_cut_or_too_long(void **state)
 	(void)state;
 	uint8_t longer[sizeof idx + 1] = {0};
 	memcpy(longer, idx, sizeof idx);
-	expect_refused(read_bytes("a.idx", longer, sizeof longer), "u8[2,2,3] has 12 bytes of elements, but the file 13");
+	expect_refused(
+		read_bytes("a.idx", longer, sizeof longer), "u8[2,2,3] has 12 bytes of elements, but the file contains 13");
 	for (size_t n = 0; n < sizeof idx; n++)
 		expect_refused(read_bytes("a.idx", idx, n), "a.idx: ");
 	for (size_t n = 0; n < sizeof idx_gz; n++)
