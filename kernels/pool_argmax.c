@@ -100,7 +100,7 @@ static struct dfg_err *pool(struct dfg_kernel *ctx)
 	int64_t each = dfg_window_size(&work.window) * work.window.channels;
 	if (dfg_shape_count(&shape[0]))
 		dfg_kernel_ranges(ctx, work.window.batch * dfg_window_positions(&work.window),
-			each < 16 * 1024 ? 16 * 1024 / each : 1, maxima_of[in->dtype], &work);
+			each > 0 && each < 16 * 1024 ? 16 * 1024 / each : 1, maxima_of[in->dtype], &work);
 	return NULL;
 }
 
