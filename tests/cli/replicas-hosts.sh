@@ -144,3 +144,27 @@ chmod +x dfg-mul
 printf 'local:1\nlocal:1 dfg=%s/dfg-mul\n' "$PWD" >list
 status 0 timeout 60 "$DFG" run fit.pb --data x=@x.npy --data y=@y.npy --fetch loss --batch 42 --replicas 2 --hosts ./list
 has err "w1: warning: bits of products are 'none', but '"
+
+# 19. A replica that is killed ends the run, and the other replica.
+cat >slow.dfg <<'.'
+input x: f32[n, 2]
+input y: f32[n]
+param w: f32[2] = 0.5
+output loss = mean((Dfg>Sleep(sum(x * w, axis = 1), ms = 20) - y) ** 2)
+.
+"$DFG" build slow.dfg -o slow.pb
+"$DFG" grad slow.pb --loss loss --optimizer 'sgd(lr=0.001)' -o slow-train.pb
+timeout 60 "$DFG" run slow-train.pb --data x=@x.npy --data y=@y.npy --target train --fetch loss --batch 10 --steps 100000 \
+	--replicas 2 --hosts local:2 --metrics slow.jsonl 2>err &
+run=$!
+while ! grep -qs "\"step\":3" slow.jsonl; do sleep 0.05; done
+launcher=$(cat "/proc/$run/task/$run/children")
+# shellcheck disable=SC2046,SC2086
+set -- $(cat /proc/${launcher% }/task/*/children)
+kill -9 "$2"
+ended=0
+wait "$run" || ended=$?
+[ "$ended" = 69 ]
+grep -q 'step [0-9]*: w[01]: ended by signal 9' err
+for _ in $(seq 60); do [ -d "/proc/$1" ] || break; sleep 0.05; done
+[ ! -d "/proc/$1" ]
