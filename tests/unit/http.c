@@ -1,4 +1,4 @@
-#include "tests/unit/hubs.h"
+#include "tests/unit/http_links.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Links over HTTP/2 between two hubs of this process. */
+/* Links over HTTP/2 between two workers in this process. */
 
 static struct dfg_tensor numbers(int64_t count, uint32_t from)
 {
@@ -23,7 +23,7 @@ static struct dfg_tensor numbers(int64_t count, uint32_t from)
 	return tensor;
 }
 
-static void send_numbers(struct hubs_end *end, uint32_t number, int64_t count)
+static void send_numbers(struct http_pair_end *end, uint32_t number, int64_t count)
 {
 	struct dfg_message message = {.key = {.step = 7, .number = number}, .tensor = numbers(count, number)};
 	succeeds(end->link->kind->send(end->link, &message));
@@ -43,19 +43,19 @@ static void has_numbers(const struct dfg_message *message, int64_t count)
 
 static void there_and_back(bool launcher, bool tls)
 {
-	struct hubs_end *end = calloc(2, sizeof *end);
-	hubs_open(end, launcher, tls);
+	struct http_pair_end *end = calloc(2, sizeof *end);
+	http_pair_open(end, launcher, tls);
 	for (uint32_t i = 0; i < 2; i++) {
 		send_numbers(&end[i], 10 + i, 3);
 		send_numbers(&end[i], 20 + i, 3000000);
-		hubs_await(&end[1 - i], 2);
+		http_pair_await(&end[1 - i], 2);
 		assert_int_equal(end[1 - i].came, 2);
 		has_numbers(&end[1 - i].message[0], 3);
 		has_numbers(&end[1 - i].message[1], 3000000);
 		for (int k = 0; k < 2; k++)
 			dfg_tensor_release(&end[1 - i].message[k].tensor);
 	}
-	hubs_close(end);
+	http_pair_close(end);
 	free(end);
 }
 
@@ -82,13 +82,13 @@ static void many_messages_keep_their_order(void **state)
 {
 	(void)state;
 	enum { MANY = 4000 };
-	struct hubs_end *end = calloc(2, sizeof *end);
-	hubs_open(end, false, false);
+	struct http_pair_end *end = calloc(2, sizeof *end);
+	http_pair_open(end, false, false);
 	for (uint32_t i = 0; i < MANY; i++)
 		for (int k = 0; k < 2; k++)
 			send_numbers(&end[k], i, 1 + i % 50);
 	for (int k = 0; k < 2; k++) {
-		hubs_await(&end[k], MANY);
+		http_pair_await(&end[k], MANY);
 		assert_int_equal(end[k].came, MANY);
 		for (uint32_t i = 0; i < MANY; i++) {
 			assert_int_equal(end[k].message[i].key.number, i);
@@ -99,7 +99,7 @@ static void many_messages_keep_their_order(void **state)
 		assert_int_equal(end[k].link->counts.received_messages, MANY);
 		assert_int_equal(end[k].link->counts.received_bytes, end[1 - k].link->counts.sent_bytes);
 	}
-	hubs_close(end);
+	http_pair_close(end);
 	free(end);
 }
 
@@ -108,26 +108,26 @@ static void large_tensors_cross(void **state)
 {
 	(void)state;
 	enum { LARGE = 24 << 20 };
-	struct hubs_end *end = calloc(2, sizeof *end);
-	hubs_open(end, false, false);
+	struct http_pair_end *end = calloc(2, sizeof *end);
+	http_pair_open(end, false, false);
 	struct dfg_message message = {.tensor = numbers(LARGE, 0), .key.step = 7};
 	for (int k = 0; k < 2; k++)
 		succeeds(end[k].link->kind->send(end[k].link, &message));
 	dfg_tensor_release(&message.tensor);
 	for (int k = 0; k < 2; k++) {
-		hubs_await(&end[k], 1);
+		http_pair_await(&end[k], 1);
 		has_numbers(&end[k].message[0], LARGE);
 		dfg_tensor_release(&end[k].message[0].tensor);
 	}
-	hubs_close(end);
+	http_pair_close(end);
 	free(end);
 }
 
 static void a_thread_that_polls_reads_itself(void **state)
 {
 	(void)state;
-	struct hubs_end *end = calloc(2, sizeof *end);
-	hubs_open(end, false, false);
+	struct http_pair_end *end = calloc(2, sizeof *end);
+	http_pair_open(end, false, false);
 	for (uint32_t i = 0; i < 1000; i++) {
 		send_numbers(&end[0], i, 1);
 		while (atomic_load(&end[1].came) == i)
@@ -135,29 +135,29 @@ static void a_thread_that_polls_reads_itself(void **state)
 		has_numbers(&end[1].message[i], 1);
 		dfg_tensor_release(&end[1].message[i].tensor);
 	}
-	hubs_close(end);
+	http_pair_close(end);
 	free(end);
 }
 
 /* A worker that listens, and another that connects to it with options of its own. */
-static void connect_with(struct hubs_end end[2], bool tls, const char *secret, const char *pin)
+static void connect_with(struct http_pair_end end[2], bool tls, const char *secret, const char *pin)
 {
 	char its[DFG_SECRET_SIZE];
 	succeeds(dfg_secret_make(its));
 	struct dfg_http_links_options options = {.address = "127.0.0.1", .tls = tls, .secret = its};
-	hubs_open_end(&end[1], options, 1);
+	http_pair_open_end(&end[1], options, 1);
 	options.secret = secret ? secret : its;
-	hubs_open_end(&end[0], options, 0);
-	const char *address = dfg_http_links_address(end[1].hub);
+	http_pair_open_end(&end[0], options, 0);
+	const char *address = dfg_http_links_address(end[1].http);
 	succeeds(dfg_http_links_connect(
-		end[0].hub, 1, address, pin ? pin : dfg_http_links_fingerprint(end[1].hub), &end[0].link));
+		end[0].http, 1, address, pin ? pin : dfg_http_links_fingerprint(end[1].http), &end[0].link));
 }
 
-static void is_lost(struct hubs_end *end, enum dfg_code code, const char *words)
+static void is_lost(struct http_pair_end *end, enum dfg_code code, const char *words)
 {
 	struct dfg_message message = {.key.number = 1};
 	fails(dfg_http_links_wait(end->link, 10000), code, words);
-	hubs_await(end, 1);
+	http_pair_await(end, 1);
 	assert_true(end->lost);
 	assert_int_equal(end->why->code, code);
 	assert_non_null(strstr(end->why->text, words));
@@ -170,10 +170,10 @@ static void a_wrong_secret_is_refused(void **state)
 	static const char *const secret[] = {"0000000000000000000000000000000000000000000000000000000000000000",
 		"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"};
 	for (int i = 0; i < 4; i++) {
-		struct hubs_end *end = calloc(2, sizeof *end);
+		struct http_pair_end *end = calloc(2, sizeof *end);
 		connect_with(end, i & 1, secret[i / 2], NULL);
 		is_lost(&end[0], DFG_REFUSED, "worker 1: refused us: its run has a different secret");
-		hubs_close(end);
+		http_pair_close(end);
 		free(end);
 	}
 }
@@ -181,23 +181,23 @@ static void a_wrong_secret_is_refused(void **state)
 static void a_wrong_key_is_refused(void **state)
 {
 	(void)state;
-	struct hubs_end *end = calloc(2, sizeof *end);
+	struct http_pair_end *end = calloc(2, sizeof *end);
 	connect_with(end, true, NULL, "sha256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
 	is_lost(&end[0], DFG_REFUSED, "worker 1: has a key that does not match");
-	hubs_close(end);
+	http_pair_close(end);
 	free(end);
 }
 
 static void who_speaks_something_else_gives_no_answer(void **state)
 {
 	(void)state;
-	struct hubs_end *end = calloc(2, sizeof *end);
+	struct http_pair_end *end = calloc(2, sizeof *end);
 	connect_with(end, true, NULL, NULL);
 	end[0].link->kind->close(end[0].link);
 	succeeds(dfg_http_links_connect(
-		end[0].hub, 1, dfg_http_links_address(end[1].hub), NULL, &end[0].link)); /* without TLS */
+		end[0].http, 1, dfg_http_links_address(end[1].http), NULL, &end[0].link)); /* without TLS */
 	is_lost(&end[0], DFG_UNAVAILABLE, "worker 1: hung up without an answer");
-	hubs_close(end);
+	http_pair_close(end);
 	free(end);
 }
 
@@ -235,7 +235,7 @@ static void a_broken_handshake_is_not_another_protocol(void **state)
 		{true, "", DFG_UNAVAILABLE, "hung up during the TLS handshake"},
 		{false, "HTTP/1.1 400 Bad Request\r\n\r\n", DFG_PROTOCOL, "speak"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct hubs_end *end = calloc(2, sizeof *end);
+		struct http_pair_end *end = calloc(2, sizeof *end);
 		struct listener listener = {
 			.fd = socket(AF_INET, SOCK_STREAM, 0), .reset = cases[i].reset, .says = cases[i].says};
 		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -249,11 +249,11 @@ static void a_broken_handshake_is_not_another_protocol(void **state)
 		connect_with(end, true, NULL, NULL);
 		end[0].link->kind->close(end[0].link);
 		succeeds(dfg_http_links_connect(
-			end[0].hub, 1, address, "sha256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", &end[0].link));
+			end[0].http, 1, address, "sha256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", &end[0].link));
 		is_lost(&end[0], cases[i].code, cases[i].words);
 		pthread_join(thread, NULL);
 		close(listener.fd);
-		hubs_close(end);
+		http_pair_close(end);
 		free(end);
 	}
 }
@@ -261,16 +261,16 @@ static void a_broken_handshake_is_not_another_protocol(void **state)
 static void nobody_there_is_unavailable(void **state)
 {
 	(void)state;
-	struct hubs_end *end = calloc(2, sizeof *end);
+	struct http_pair_end *end = calloc(2, sizeof *end);
 	char address[64];
 	connect_with(end, false, NULL, NULL);
 	end[0].link->kind->close(end[0].link);
-	strcpy(address, dfg_http_links_address(end[1].hub));
-	dfg_http_links_free(end[1].hub);
-	end[1].hub = NULL;
-	succeeds(dfg_http_links_connect(end[0].hub, 1, address, NULL, &end[0].link));
+	strcpy(address, dfg_http_links_address(end[1].http));
+	dfg_http_links_free(end[1].http);
+	end[1].http = NULL;
+	succeeds(dfg_http_links_connect(end[0].http, 1, address, NULL, &end[0].link));
 	is_lost(&end[0], DFG_UNAVAILABLE, "worker 1: cannot be reached");
-	hubs_close(end);
+	http_pair_close(end);
 	free(end);
 }
 
@@ -280,48 +280,48 @@ static void without_tls_only_over_loopback(void **state)
 	static const char *const wrong[] = {
 		"host", "host:", ":1", "a b:1", "a/b:1", "u@h:1", "h:123456", "h:1x", "[::1:1", "h?:1"};
 	static const char *const others[] = {"192.0.2.1:5", "127.example.org:5", "127.0.0.1.example.org:5", "[::2]:5"};
-	struct hubs_end *end = calloc(2, sizeof *end);
+	struct http_pair_end *end = calloc(2, sizeof *end);
 	struct dfg_link *link;
 	connect_with(end, false, NULL, NULL);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		fails(dfg_http_links_connect(end[0].hub, 2, others[i], NULL, &link), DFG_CONFIG,
+		fails(dfg_http_links_connect(end[0].http, 2, others[i], NULL, &link), DFG_CONFIG,
 			"worker 2: has no known fingerprint");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		fails(dfg_http_links_connect(end[0].hub, 2, wrong[i], NULL, &link), DFG_CONFIG, "is not an address");
-	fails(dfg_http_links_connect(end[0].hub, 2, "127.0.0.1:5", "md5:0", &link), DFG_CONFIG, "is not a fingerprint");
-	hubs_close(end);
+		fails(dfg_http_links_connect(end[0].http, 2, wrong[i], NULL, &link), DFG_CONFIG, "is not an address");
+	fails(dfg_http_links_connect(end[0].http, 2, "127.0.0.1:5", "md5:0", &link), DFG_CONFIG, "is not a fingerprint");
+	http_pair_close(end);
 	free(end);
 }
 
 static void any_other_address_has_tls(void **state)
 {
 	(void)state;
-	struct hubs_end end = {0};
+	struct http_pair_end end = {0};
 	char secret[DFG_SECRET_SIZE];
 	succeeds(dfg_secret_make(secret));
-	hubs_open_end(&end, (struct dfg_http_links_options){.address = "0.0.0.0", .secret = secret}, 0);
-	assert_non_null(dfg_http_links_fingerprint(end.hub));
-	assert_memory_equal(dfg_http_links_fingerprint(end.hub), "sha256:", 7);
-	dfg_http_links_free(end.hub);
+	http_pair_open_end(&end, (struct dfg_http_links_options){.address = "0.0.0.0", .secret = secret}, 0);
+	assert_non_null(dfg_http_links_fingerprint(end.http));
+	assert_memory_equal(dfg_http_links_fingerprint(end.http), "sha256:", 7);
+	dfg_http_links_free(end.http);
 	struct dfg_http_links_options wrong = {.address = "nowhere", .secret = secret};
-	fails(dfg_http_links_new(&wrong, &end.hub), DFG_CONFIG, "'nowhere' is not an address to listen on");
+	fails(dfg_http_links_new(&wrong, &end.http), DFG_CONFIG, "'nowhere' is not an address to listen on");
 	wrong = (struct dfg_http_links_options){.address = "127.0.0.1", .secret = "1234"};
-	fails(dfg_http_links_new(&wrong, &end.hub), DFG_CONFIG, "must have 64 hexadecimal digits");
+	fails(dfg_http_links_new(&wrong, &end.http), DFG_CONFIG, "must have 64 hexadecimal digits");
 }
 
 static void who_comes_early_is_kept_waiting(void **state)
 {
 	(void)state;
-	struct hubs_end *end = calloc(2, sizeof *end);
+	struct http_pair_end *end = calloc(2, sizeof *end);
 	connect_with(end, false, NULL, NULL);
 	send_numbers(&end[0], 5, 3);
 	fails(dfg_http_links_wait(end[0].link, 300), DFG_DEADLINE, "no link with worker 1 after 0.3 s");
-	succeeds(dfg_http_links_connect(end[1].hub, 0, dfg_http_links_address(end[0].hub), NULL, &end[1].link));
+	succeeds(dfg_http_links_connect(end[1].http, 0, dfg_http_links_address(end[0].http), NULL, &end[1].link));
 	succeeds(dfg_http_links_wait(end[0].link, 10000));
-	hubs_await(&end[1], 1);
+	http_pair_await(&end[1], 1);
 	has_numbers(&end[1].message[0], 3);
 	dfg_tensor_release(&end[1].message[0].tensor);
-	hubs_close(end);
+	http_pair_close(end);
 	free(end);
 }
 
@@ -330,14 +330,14 @@ static void the_other_sees_that_a_link_was_closed(void **state)
 	(void)state;
 	for (int launcher = 0; launcher < 2; launcher++)
 		for (int i = 0; i < 2; i++) {
-			struct hubs_end *end = calloc(2, sizeof *end);
-			hubs_open(end, launcher, false);
+			struct http_pair_end *end = calloc(2, sizeof *end);
+			http_pair_open(end, launcher, false);
 			end[i].link->kind->close(end[i].link);
 			end[i].link = NULL;
-			hubs_await(&end[1 - i], 1);
+			http_pair_await(&end[1 - i], 1);
 			assert_true(end[1 - i].lost);
 			assert_int_equal(end[1 - i].why->code, DFG_UNAVAILABLE);
-			hubs_close(end);
+			http_pair_close(end);
 			free(end);
 		}
 }
@@ -350,34 +350,35 @@ static pid_t another(int to[2], int from[2], const char *secret)
 	if (child)
 		return child;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	struct hubs_end *end = calloc(1, sizeof *end);
-	hubs_open_end(end, (struct dfg_http_links_options){.address = "127.0.0.1", .secret = secret}, 1);
-	if (write(from[1], dfg_http_links_address(end->hub), 64) != 64 || read(to[0], address, 64) != 64)
+	struct http_pair_end *end = calloc(1, sizeof *end);
+	http_pair_open_end(end, (struct dfg_http_links_options){.address = "127.0.0.1", .secret = secret}, 1);
+	if (write(from[1], dfg_http_links_address(end->http), 64) != 64 || read(to[0], address, 64) != 64)
 		_exit(1);
-	succeeds(dfg_http_links_connect(end->hub, 0, address, NULL, &end->link));
+	succeeds(dfg_http_links_connect(end->http, 0, address, NULL, &end->link));
 	pause();
 	_exit(0);
 }
 
 static void signal_another(int signal, const char *words, int longest_ms)
 {
-	struct hubs_end *end = calloc(1, sizeof *end);
+	struct http_pair_end *end = calloc(1, sizeof *end);
 	char secret[DFG_SECRET_SIZE], address[64];
 	int to[2], from[2];
 	assert_int_equal(pipe(to) | pipe(from), 0);
 	succeeds(dfg_secret_make(secret));
 	pid_t child = another(to, from, secret);
-	hubs_open_end(end, (struct dfg_http_links_options){.address = "127.0.0.1", .secret = secret, .lease_ms = 2000}, 0);
-	assert_int_equal(write(to[1], dfg_http_links_address(end->hub), 64), 64);
+	http_pair_open_end(
+		end, (struct dfg_http_links_options){.address = "127.0.0.1", .secret = secret, .lease_ms = 2000}, 0);
+	assert_int_equal(write(to[1], dfg_http_links_address(end->http), 64), 64);
 	assert_int_equal(read(from[0], address, 64), 64);
-	succeeds(dfg_http_links_connect(end->hub, 1, address, NULL, &end->link));
+	succeeds(dfg_http_links_connect(end->http, 1, address, NULL, &end->link));
 	succeeds(dfg_http_links_wait(end->link, 10000));
 	usleep(2500000); /* longer than the lease: signs of life keep it */
 	assert_false(end->lost);
 	struct timespec begin, over;
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	kill(child, signal);
-	hubs_await(end, 1);
+	http_pair_await(end, 1);
 	clock_gettime(CLOCK_MONOTONIC, &over);
 	assert_true(end->lost);
 	assert_int_equal(end->why->code, DFG_UNAVAILABLE);
@@ -387,7 +388,7 @@ static void signal_another(int signal, const char *words, int longest_ms)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	end->link->kind->close(end->link);
-	dfg_http_links_free(end->hub);
+	dfg_http_links_free(end->http);
 	dfg_err_free(end->why);
 	for (int i = 0; i < 2; i++) {
 		close(to[i]);

@@ -4,7 +4,7 @@
 #include <nghttp2/nghttp2.h>
 
 /*
- * Strangers at the port of a hub, and peers that have the secret and mean no good: each is got rid of within its time,
+ * Strangers at the port of the HTTP links, and hostile peers that have the secret: each is disconnected within its time,
  * memory stays bounded, and whoever comes meanwhile as he should is served.
  */
 
@@ -310,7 +310,7 @@ static void a_peer_that_breaks_the_protocol(const struct bytes *bytes, int times
 	struct dfg_link *link;
 	int fd = reach();
 	snprintf(bearer, sizeof bearer, "Bearer %s", secret);
-	succeeds(dfg_http_links_connect(victim.hub, 7, dfg_http_links_address(victim.hub), NULL, &link));
+	succeeds(dfg_http_links_connect(victim.http, 7, dfg_http_links_address(victim.http), NULL, &link));
 	add_preface(begin);
 	add_request(begin, 1, bearer);
 	assert_true(try_send(fd, begin));
@@ -472,7 +472,7 @@ static void another_client_is_content(void **state)
 	nghttp2_data_provider body = {.read_callback = no_body};
 	struct dfg_link *link;
 	int fd = reach();
-	succeeds(dfg_http_links_expect(victim.hub, DFG_LAUNCHER, &link));
+	succeeds(dfg_http_links_expect(victim.http, DFG_LAUNCHER, &link));
 	struct dfg_message message = {.tensor = {.dtype = DFG_U8, .shape = DFG_SHAPE_VECTOR(LARGE)}};
 	succeeds(dfg_tensor_new(DFG_U8, &DFG_SHAPE_VECTOR(LARGE), &message.tensor));
 	succeeds(link->kind->send(link, &message));

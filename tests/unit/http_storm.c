@@ -212,7 +212,7 @@ static void a_peer_that_takes_a_byte_at_a_time(void **state)
 	struct dfg_link *link;
 	int fd = reach();
 	snprintf(bearer, sizeof bearer, "Bearer %s", secret);
-	succeeds(dfg_http_links_connect(victim.hub, 7, dfg_http_links_address(victim.hub), NULL, &link));
+	succeeds(dfg_http_links_connect(victim.http, 7, dfg_http_links_address(victim.http), NULL, &link));
 	add_preface(bytes);
 	add_frame(bytes, SETTINGS, 0, 0, "\0\4\0\0\0\1", 6);
 	add_request(bytes, 1, bearer);
@@ -234,14 +234,14 @@ static void a_peer_that_takes_a_byte_at_a_time(void **state)
 	free(bytes);
 }
 
-/* Half of a TLS hello, or a whole one in clear, where the hub speaks TLS. */
+/* Half of a TLS hello, or a whole one in clear, where the server requires TLS. */
 static void a_handshake_that_does_not_go_on(void **state)
 {
 	(void)state;
-	struct hubs_end plain = victim, *sealed = calloc(1, sizeof *sealed);
+	struct http_pair_end plain = victim, *sealed = calloc(1, sizeof *sealed);
 	struct dfg_http_links_options options = {.address = "127.0.0.1", .secret = secret, .tls = true};
-	hubs_open_end(sealed, options, 0);
-	victim.hub = sealed->hub;
+	http_pair_open_end(sealed, options, 0);
+	victim.http = sealed->http;
 	static const char *const words[] = {"\x16\x03\x01\x02", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "", "\x15\x03\x03"};
 	int fd[4];
 	for (size_t i = 0; i < 4; i++) {
@@ -252,8 +252,8 @@ static void a_handshake_that_does_not_go_on(void **state)
 		assert_true(is_hung_up_on(fd[i], GONE_MS));
 		close(fd[i]);
 	}
-	victim.hub = plain.hub;
-	dfg_http_links_free(sealed->hub);
+	victim.http = plain.http;
+	dfg_http_links_free(sealed->http);
 	free(sealed);
 	a_good_one_is_served();
 }

@@ -1,4 +1,4 @@
-#include "tests/unit/hubs.h"
+#include "tests/unit/http_links.h"
 
 #include "remote/nghttp2.h"
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /*
- * What two hubs say to each other is HTTP/2 as RFC 9113 has it. A tap between them keeps their bytes in the order in which
+ * The bytes between two workers are HTTP/2 as in RFC 9113. A tap between them keeps the bytes in the order in which
  * they passed; a reader of its own, and libnghttp2's session as a server, then read what was kept.
  */
 
@@ -405,7 +405,7 @@ static void judge_all(const struct said *said, size_t least)
 
 enum { MESSAGES = 6, LARGE = 5 << 20 };
 
-static void say(struct hubs_end *end)
+static void say(struct http_pair_end *end)
 {
 	static struct dfg_string words[] = {{"one", 3}, {"", 0}, {"three", 5}};
 	struct dfg_message message[MESSAGES] = {{.tensor = {.dtype = DFG_I32, .data = &(int32_t){7}, .room = 4}},
@@ -424,10 +424,10 @@ static void say(struct hubs_end *end)
 	dfg_tensor_release(&message[5].tensor);
 }
 
-static void hear(struct hubs_end *end)
+static void hear(struct http_pair_end *end)
 {
 	unsigned seen = 0;
-	hubs_await(end, MESSAGES);
+	http_pair_await(end, MESSAGES);
 	assert_int_equal(end->came, MESSAGES);
 	for (int i = 0; i < MESSAGES; i++) {
 		seen |= 1u << end->message[i].key.number;
@@ -437,7 +437,7 @@ static void hear(struct hubs_end *end)
 }
 
 /* Both say it at once; then the taps are at rest, and what they kept is read. */
-static void talk(struct hubs_end end[2], struct tap *tap, int taps)
+static void talk(struct http_pair_end end[2], struct tap *tap, int taps)
 {
 	for (int i = 0; i < 2; i++)
 		succeeds(dfg_http_links_wait(end[i].link, 10000));
@@ -445,7 +445,7 @@ static void talk(struct hubs_end end[2], struct tap *tap, int taps)
 		say(&end[i]);
 	for (int i = 0; i < 2; i++)
 		hear(&end[i]);
-	hubs_close(end);
+	http_pair_close(end);
 	for (int i = 0; i < taps; i++) {
 		pthread_join(tap[i].thread, NULL);
 		read_all(&tap[i], LARGE);
@@ -456,26 +456,26 @@ static void talk(struct hubs_end end[2], struct tap *tap, int taps)
 	}
 }
 
-static void open_ends(struct hubs_end end[2], bool launcher)
+static void open_ends(struct http_pair_end end[2], bool launcher)
 {
 	char secret[DFG_SECRET_SIZE];
 	succeeds(dfg_secret_make(secret));
 	struct dfg_http_links_options options = {.address = "127.0.0.1", .secret = secret};
-	hubs_open_end(&end[1], options, launcher ? 0 : 1);
+	http_pair_open_end(&end[1], options, launcher ? 0 : 1);
 	if (launcher)
 		options.address = NULL;
-	hubs_open_end(&end[0], options, launcher ? DFG_LAUNCHER : 0);
+	http_pair_open_end(&end[0], options, launcher ? DFG_LAUNCHER : 0);
 }
 
 static void two_workers_speak_http_2(void **state)
 {
 	(void)state;
 	struct tap tap[2];
-	struct hubs_end *end = calloc(2, sizeof *end);
+	struct http_pair_end *end = calloc(2, sizeof *end);
 	open_ends(end, false);
 	for (int i = 0; i < 2; i++) {
-		tap_begin(&tap[i], dfg_http_links_address(end[1 - i].hub));
-		succeeds(dfg_http_links_connect(end[i].hub, (uint32_t)(1 - i), tap[i].address, NULL, &end[i].link));
+		tap_begin(&tap[i], dfg_http_links_address(end[1 - i].http));
+		succeeds(dfg_http_links_connect(end[i].http, (uint32_t)(1 - i), tap[i].address, NULL, &end[i].link));
 	}
 	talk(end, tap, 2);
 	free(end);
@@ -485,11 +485,11 @@ static void launcher_and_worker_speak_http_2(void **state)
 {
 	(void)state;
 	struct tap tap;
-	struct hubs_end *end = calloc(2, sizeof *end);
+	struct http_pair_end *end = calloc(2, sizeof *end);
 	open_ends(end, true);
-	tap_begin(&tap, dfg_http_links_address(end[1].hub));
-	succeeds(dfg_http_links_connect(end[0].hub, 0, tap.address, NULL, &end[0].link));
-	succeeds(dfg_http_links_expect(end[1].hub, DFG_LAUNCHER, &end[1].link));
+	tap_begin(&tap, dfg_http_links_address(end[1].http));
+	succeeds(dfg_http_links_connect(end[0].http, 0, tap.address, NULL, &end[0].link));
+	succeeds(dfg_http_links_expect(end[1].http, DFG_LAUNCHER, &end[1].link));
 	talk(end, &tap, 1);
 	free(end);
 }

@@ -57,11 +57,11 @@ static void shut_shm(struct pair *pair)
 
 static struct dfg_http_links *open_hub(const struct dfg_link_sink *sink, uint32_t self, bool tls)
 {
-	struct dfg_http_links *hub;
+	struct dfg_http_links *http;
 	struct dfg_http_links_options options = {
 		.self = self, .address = "127.0.0.1", .tls = tls, .secret = secret, .sink = *sink, .lease_ms = 30000};
-	succeeds(dfg_http_links_new(&options, &hub));
-	return hub;
+	succeeds(dfg_http_links_new(&options, &http));
+	return http;
 }
 
 static void reach(struct dfg_http_links *from, uint32_t peer, struct dfg_http_links *to, struct dfg_link **out_link)

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * A hub that strangers come to: frames of HTTP/2 as bytes, right and wrong ones, and a visitor who means well, and is to be
+ * HTTP links that strangers connect to: frames of HTTP/2 as bytes, right and wrong ones, and a visitor who means well, and is to be
  * served whatever the others do.
  */
-#include "tests/unit/hubs.h"
+#include "tests/unit/http_links.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ enum { RSS_MORE = 48 << 20 };
 #endif
 
 static char secret[DFG_SECRET_SIZE];
-static struct hubs_end victim;
+static struct http_pair_end victim;
 static size_t rss_at_start;
 
 static inline size_t rss(void)
@@ -42,7 +42,7 @@ static inline size_t rss(void)
 static inline int reach(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	at.sin_port = htons((uint16_t)atoi(strchr(dfg_http_links_address(victim.hub), ':') + 1));
+	at.sin_port = htons((uint16_t)atoi(strchr(dfg_http_links_address(victim.http), ':') + 1));
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
 	return fd;
@@ -121,23 +121,23 @@ static inline bool try_send(int fd, const struct bytes *bytes)
 	return true;
 }
 
-/* Another hub, whose secret is right, has its link at once. */
+/* Another worker with the right secret gets its link at once. */
 static inline void a_good_one_is_served(void)
 {
-	struct hubs_end *good = calloc(1, sizeof *good);
+	struct http_pair_end *good = calloc(1, sizeof *good);
 	struct dfg_link *link;
 	struct dfg_http_links_options options = {.secret = secret};
-	hubs_open_end(good, options, DFG_LAUNCHER);
-	succeeds(dfg_http_links_expect(victim.hub, DFG_LAUNCHER, &link));
-	succeeds(dfg_http_links_connect(good->hub, 0, dfg_http_links_address(victim.hub), NULL, &good->link));
+	http_pair_open_end(good, options, DFG_LAUNCHER);
+	succeeds(dfg_http_links_expect(victim.http, DFG_LAUNCHER, &link));
+	succeeds(dfg_http_links_connect(good->http, 0, dfg_http_links_address(victim.http), NULL, &good->link));
 	succeeds(dfg_http_links_wait(good->link, SERVED_MS));
 	uint32_t before = atomic_load(&victim.came);
 	struct dfg_message message = {.kind = DFG_MESSAGE_CONTROL, .key.number = 3};
 	succeeds(good->link->kind->send(good->link, &message));
-	hubs_await(&victim, before + 1);
+	http_pair_await(&victim, before + 1);
 	link->kind->close(link);
 	good->link->kind->close(good->link);
-	dfg_http_links_free(good->hub);
+	dfg_http_links_free(good->http);
 	dfg_err_free(good->why);
 	free(good);
 	assert_true(rss() < rss_at_start + RSS_MORE);
@@ -148,7 +148,7 @@ static inline int begin(void **state)
 	(void)state;
 	succeeds(dfg_secret_make(secret));
 	struct dfg_http_links_options options = {.address = "127.0.0.1", .secret = secret, .tensor_bytes = 1 << 20};
-	hubs_open_end(&victim, options, 0);
+	http_pair_open_end(&victim, options, 0);
 	a_good_one_is_served();
 	rss_at_start = rss();
 	return 0;
@@ -157,6 +157,6 @@ static inline int begin(void **state)
 static inline int over(void **state)
 {
 	(void)state;
-	dfg_http_links_free(victim.hub);
+	dfg_http_links_free(victim.http);
 	return 0;
 }

@@ -163,5 +163,5 @@ int main(void)
 		cmocka_unit_test(every_order_of_axes_is_a_copy_of_its_elements),
 		cmocka_unit_test(sums_are_near_and_do_not_depend_on_the_order_of_parts),
 	};
-	return cmocka_run_group_tests_name("moves", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("coalesce", tests, NULL, NULL);
 }

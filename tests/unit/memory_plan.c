@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Memory of a step: packing, room used again, views, shapes that change. */
+/* Memory of a step: packing, memory used again, views, shapes that change. */
 
 static void expect_packed(const struct live_range *range, uint32_t count, size_t bytes)
 {
@@ -243,5 +243,5 @@ int main(void)
 		cmocka_unit_test(constants_are_computed_once_but_effects_are_not),
 		cmocka_unit_test(a_constant_that_fails_matters_only_where_it_runs),
 	};
-	return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("memory_plan", tests, NULL, NULL);
 }

@@ -177,5 +177,5 @@ int main(void)
 		cmocka_unit_test(nothing_sent_costs_nothing),
 		cmocka_unit_test(a_host_keeps_parameters_and_the_most_that_lives_at_once),
 	};
-	return cmocka_run_group_tests_name("bill", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("cost_estimate", tests, NULL, NULL);
 }

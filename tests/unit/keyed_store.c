@@ -173,5 +173,5 @@ int main(void)
 		cmocka_unit_test(a_place_may_be_waited_for),
 		cmocka_unit_test(no_memory_is_an_error_and_breaks_nothing),
 	};
-	return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("keyed_store", tests, NULL, NULL);
 }

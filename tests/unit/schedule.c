@@ -253,5 +253,5 @@ int main(void)
 		cmocka_unit_test(memory_does_not_grow_with_trips),
 		cmocka_unit_test(what_a_branch_would_have_read_is_given_back),
 	};
-	return cmocka_run_group_tests_name("course", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }
