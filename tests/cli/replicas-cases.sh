@@ -56,6 +56,11 @@ while read -r name targets fetch options; do
 	mv out one.out
 	status 0 step three.npz --shards 3
 	"$DFG" diff one.npz three.npz --rtol 1e-4 --atol 1e-5 || { echo "$name differs"; exit 1; }
+	# 6, 15. The same bits on replicas, the variables of these graphs being references and resources.
+	mv out three.out
+	status 0 step replicas.npz --shards 3 --replicas $((2 + ran % 2)) --hosts "local:$((2 + ran % 2))"
+	cmp three.out out
+	cmp three.npz replicas.npz
 	ran=$((ran + 1))
 done <cases
 [ "$ran" -gt 12 ]
