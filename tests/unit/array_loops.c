@@ -23,7 +23,7 @@
 	"i_next NextIteration i_more T=i32\n"                                                     \
 	"square Times is:1 is:1 T=i32\n"
 
-/* A value of type T that goes through the loop: begins as `from`, and goes on as `next`. */
+/* A value of type T that goes through the loop: begins as `from`, and continues as `next`. */
 #define CARRY(name, T, from, next, window)                                                                        \
 	name "_in Enter " from " T=" T " frame_name='trips' parallel_iterations=" #window "\n" name " Merge " name    \
 		 "_in " name "_next T=" T " N=2\n" name "s Switch " name " go T=" T "\n" name "_next NextIteration " next \

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the tests of array formats share: a directory of their own, and reading from bytes through a file. */
+/* Helpers of the tests of array formats: a directory of their own, and reading from bytes through a file. */
 static char test_dir[] = "/tmp/dfg-arrays-XXXXXX", test_path[64];
 static struct dfg_arrays arrays;
 

@@ -299,7 +299,7 @@ static void a_kill_at_any_operation_loses_nothing_committed(void **state)
 		uint64_t step = loaded();
 		assert_true(step == 2 || (step == 1 && !done));
 		assert_int_equal(notes, 0);
-		/* Killed again while it goes on: at the same operation of what then has more to clean up. */
+		/* Killed again while it continues: at the same operation of a run that then has more to clean up. */
 		bool again = save_until(operation, true, 3);
 		assert_true(loaded() >= step);
 		expect_read(save(4, 1, false));

@@ -31,7 +31,7 @@ static struct dfg_err *is_ours(void *count, const char *name)
 	return NULL;
 }
 
-/* Nothing of the second stands there, not even the beginning, and the first is whole. */
+/* Nothing of the second is written, not even its beginning, and the first is whole. */
 static void holds_the_first(double value)
 {
 	struct dfg_checkpoint found;

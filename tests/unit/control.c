@@ -80,7 +80,7 @@ static void a_value_is_entered_once_a_frame(void **state)
 	assert_int_equal(constant, 2 * 3 + 1); /* n, x and 1 in each frame, 0 in the outer for the inner */
 }
 
-/* What reads only what never changes would run once more, in the trip that does not take place. */
+/* A node that reads only invariants would run once more, in the iteration that does not take place. */
 static void what_reads_invariants_alone_waits_for_the_body(void **state)
 {
 	(void)state;

@@ -150,7 +150,7 @@ static void a_host_keeps_parameters_and_the_most_that_lives_at_once(void **state
 		{0, 1, "h", DFG_F32, rows, "", 0, false}, {1, 0, "^w/assign", DFG_F32, none, "", 0, false}};
 	const struct dfg_parts parts = {.parts = 2, .transfer = sent, .transfers = 2};
 	succeeds(dfg_cost_estimate(&graph, &builder.facts, placed, &parts, &scratch, &b));
-	amount_is(&b.messages, "1"); /* the initialiser is no part of a step */
+	amount_is(&b.messages, "1"); /* the initialiser is not part of a step */
 	amount_is(&b.bytes, "12*b");
 	assert_int_equal(b.hosts, 2);
 	assert_true(dfg_amount_at(&b.host[0].parameters, 0, 0) >= 4000);

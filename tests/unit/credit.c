@@ -204,7 +204,7 @@ static void run(unsigned seed, uint64_t budget)
 		if (world.side[0].done == TRIPS && !world.side[0].last.begun)
 			offer(&world.side[0], 1, &world.side[0].last, LAST, -1, 3000);
 		if (idle > PATIENCE)
-			fail_msg("seed %u, budget %llu: nothing goes on after %d and %d trips", seed, (unsigned long long)budget,
+			fail_msg("seed %u, budget %llu: no progress after %d and %d iterations", seed, (unsigned long long)budget,
 				world.side[0].done, world.side[1].done);
 	}
 	for (int trip = 0; trip < TRIPS; trip++) {
@@ -251,7 +251,7 @@ static void nobody_who_waits_for_nothing_gets_more_than_the_budget_and_one_value
 	assert_true(sent[19].come && got[19].come && !sent[18].come);
 	check(&got[19], 0, 19);
 
-	/* What is taken makes room, in order. */
+	/* A value that is taken frees its credit, in order. */
 	for (int i = 0; i < 19; i++) {
 		receive(&world.side[1], 0, &got[i], 0, i);
 		while (deliver(&world, 0) || deliver(&world, 1))

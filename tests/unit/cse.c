@@ -87,7 +87,7 @@ static void what_has_state_is_left_alone(void **state)
 	expect_reads(SOURCES "y Plus p q T=f32\n", "p q");
 }
 
-/* What lies behind the bytes of the constant is none of it. */
+/* Bytes after those of the constant are not part of it. */
 static void constant_handles_are_told_by_their_bytes(void **state)
 {
 	(void)state;

@@ -69,7 +69,7 @@ static double number(const struct dfg_tensor *tensor, int64_t i)
 	return value;
 }
 
-/* The element of t that stands at element i of a tensor of that shape, by NumPy's rule written out. */
+/* The element of t that is at element i of a tensor of that shape, by NumPy's rule written out. */
 static double stretched(const struct dfg_tensor *t, const struct dfg_shape *shape, int64_t i)
 {
 	int64_t index[DFG_RANK_MAX], at = 0;

@@ -91,7 +91,7 @@ static void a_line_break_in_a_name_breaks_no_line(void **state)
 	becomes_one_line("ab\ncd", 7, "ab\\ncd");
 	becomes_one_line("ab\ncd", 6, "ab\\nc");
 	becomes_one_line("ab\ncd", 5, "ab\\n");
-	becomes_one_line("abc\n", 5, "abc"); /* half an escape is none */
+	becomes_one_line("abc\n", 5, "abc"); /* half an escape is dropped */
 }
 
 int main(void)

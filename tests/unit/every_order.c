@@ -270,7 +270,7 @@ static void a_branch_in_a_loop(void **state)
 		in_every_order(graph, window, "x=0", "r", 5, 500);
 }
 
-/* What one loop saves another reads, in the other direction. */
+/* Values that one loop saves are read by another, in the other direction. */
 static void saves_and_loads(void **state)
 {
 	(void)state;

@@ -219,7 +219,7 @@ static struct dfg_err *ask_session(
 	return dfg_plan_run(last_plan, q->value, out);
 }
 
-/* In one session; each claim twice, so that what a step leaves behind is seen. */
+/* In one session; each claim twice, so that remains of a step show. */
 static void run_whole(const struct way *way)
 {
 	const struct subject *s = way->subject;

@@ -18,7 +18,7 @@
 
 enum { EDGES = 64, ELEMENTS = 12 }; /* tensors looked at, and elements of each that are moved */
 
-/* A case's graph, its derivatives behind it, and one value of every tensor. */
+/* A case's graph, its derivatives after it, and one value of every tensor. */
 struct trial {
 	struct dfg_case op_case;
 	struct dfg_builder builder;
@@ -315,7 +315,7 @@ static void try_line(const char *line)
 		dfg_err_free(err);
 		return;
 	}
-	/* What is skipped going forward is out of range going back. */
+	/* Elements skipped by the forward pass are out of range in the backward pass. */
 	if (!t.op_case.error && !strstr(line, "bad_indices_policy"))
 		err = try_case(&t, line);
 	if (err) {

@@ -24,7 +24,7 @@ static const struct dfg_graph *open_graph(const char *path)
 	return &file.graph;
 }
 
-/* A graph with one node whose fields stand in the bytes. */
+/* A graph with one node whose fields are in the bytes. */
 static struct dfg_err *read_bytes(const void *bytes, size_t size, struct dfg_arena *arena, struct dfg_graph *graph)
 {
 	return dfg_graphdef_read(bytes, size, NULL, arena, graph);

@@ -47,7 +47,7 @@ static void understands_connections(void **state)
 	assert_true(head.is_chunked && head.expects_continue);
 }
 
-/* Two readers could disagree about each of these, or it is no request. */
+/* Two readers could disagree about each of these, or it is not a request. */
 static void refuses(void **state)
 {
 	static const struct {

@@ -8,7 +8,7 @@
  * memory stays bounded, and whoever comes meanwhile as he should is served.
  */
 
-/* What the server says until it hangs up; it must, in time. */
+/* Reads the server's bytes until it hangs up, which it must do in time. */
 static size_t hear_all(int fd, uint8_t *to, size_t room)
 {
 	size_t at = 0;

@@ -19,7 +19,7 @@ static bool is_hung_up_on(int fd, int ms)
 	return false;
 }
 
-/* Nothing of these is a beginning of HTTP/2, or goes on as it must. */
+/* None of these begins HTTP/2, or continues as it must. */
 struct misplaced {
 	const char *name;
 	int type, flags;
@@ -77,7 +77,7 @@ static void a_frame_longer_than_agreed_ends_the_connection(void **state)
 	a_good_one_is_served();
 }
 
-/* What the server has to reset itself (CVE-2025-8671), five ways, on one stream after the other. */
+/* Streams that the server has to reset itself (CVE-2025-8671), five ways, on one stream after the other. */
 static void add_faulty_stream(struct bytes *bytes, uint32_t stream, unsigned way)
 {
 	add_request(bytes, stream, NULL);
@@ -118,7 +118,7 @@ static void streams_that_the_server_must_reset(void **state)
 	}
 }
 
-/* What asks for answers that nobody takes. */
+/* Requests whose answers nobody takes. */
 static void floods_whose_answers_are_not_read(void **state)
 {
 	(void)state;
@@ -139,7 +139,7 @@ static void floods_whose_answers_are_not_read(void **state)
 	}
 }
 
-/* A byte now and then is no progress: a stranger has five seconds for all of it. */
+/* A byte now and then does not count as progress: a stranger has five seconds for all of it. */
 static void a_request_that_comes_byte_by_byte(void **state)
 {
 	(void)state;
@@ -258,7 +258,7 @@ static void a_handshake_that_does_not_go_on(void **state)
 	a_good_one_is_served();
 }
 
-/* What attackers do side by side, each again and again. */
+/* Attacks side by side, each repeated. */
 static _Atomic bool calm;
 
 static void put_resets(struct bytes *bytes)

@@ -197,7 +197,7 @@ static void writes_in_order_with_the_shortest_floats(void **state)
 	dfg_text_release(&out.text);
 }
 
-/* What came before the list, and the numbers in it. */
+/* The text before the list, and the numbers in it. */
 static struct dfg_err *see_row(void *arg, const struct dfg_json *object, const struct dfg_json *element, uint64_t i)
 {
 	char *seen = arg;

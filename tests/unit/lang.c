@@ -57,7 +57,7 @@ static int done(void **state)
 	return 0;
 }
 
-/* All names of nodes that are no Const, in order, joined by blanks. */
+/* All names of nodes other than Const, in order, joined by blanks. */
 static void names(const char *text, const char *wanted)
 {
 	struct dfg_text out = {0};
@@ -168,7 +168,7 @@ static void effects_come_in_order(void **state)
 	assert_true(dfg_node_mark(first, "_dfg_update", NULL) && dfg_node_mark(second, "_dfg_update", NULL));
 	assert_int_equal(second->in[3].node, dfg_graph_find(&graph, "n/AssignVariableOp"));
 	assert_int_equal(first->in[2].node, dfg_graph_find(&graph, "n/read"));
-	/* What is read after `set` is the new value; what a target sets is not read behind it. */
+	/* A read after `set` gives the new value; a value that a target sets is not read after it. */
 	assert_string_equal(graph.node[node("y")->in[0].node].op_name, "Mul");
 	assert_int_equal(node("z")->in[0].node, node("y")->in[0].node);
 	assert_int_equal(node("reset")->n_control, 1);
@@ -184,7 +184,7 @@ static void constants_are_one_node(void **state)
 	assert_int_equal(node("y.0")->in[0].node, node("y.0")->in[1].node);
 }
 
-/* What stands before an assert does not wait for it, what stands behind it does. */
+/* Nodes before an assert do not wait for it, those after it do. */
 static void an_assertion_comes_before_what_follows(void **state)
 {
 	(void)state;
@@ -396,7 +396,7 @@ static void a_graph_prints_a_statement_a_node(void **state)
 	dfg_text_release(&out);
 }
 
-/* What make embeds is in the layout that fmt prints, and every function in it is one that a name reaches. */
+/* The files that make embeds are in the layout that fmt prints, and every function in it is one that a name reaches. */
 static void the_library_is_in_layout(void **state)
 {
 	(void)state;

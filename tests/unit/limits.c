@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* What bounds a step, and what is told of one: windows, time, iterations, errors, statistics, the trace. */
+/* The limits of a step, and its reports: windows, time, iterations, errors, statistics, the trace. */
 
 /* i from x to n by 1; every trip ticks. */
 #define COUNT_TO(n)                                                         \

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 /*
- * What lib/exec/transport/link.h promises, claim by claim, of every kind of link that can make two ends in this process. A new kind
+ * The promises of lib/exec/transport/link.h, claim by claim, of every kind of link that can make two ends in this process. A new kind
  * is a row in link_kinds.h, a new claim a row in `claims`.
  */
 
@@ -510,7 +510,7 @@ static const struct claim {
 	{"keys of every depth cross", keys_of_every_depth},
 	{"dead and control messages cross", dead_and_control},
 	{"a handle stays where it is", handles_stay},
-	{"a large tensor holds up nobody behind it but its own key", large_and_small},
+	{"a large tensor delays only later messages of its own key", large_and_small},
 	{"send does not wait for the peer", sends_do_not_wait},
 	{"many threads send at once, both ways", many_threads_both_ways},
 	{"counts are right", counts_are_right},

@@ -121,7 +121,7 @@ static void close_link(struct dfg_link **link)
 	*link = NULL;
 }
 
-/* What must hold at the end of every claim holds here. */
+/* Conditions that must hold at the end of every claim. */
 static void end(struct pair *pair, const struct kind *kind)
 {
 	close_link(&pair->a);

@@ -162,7 +162,7 @@ static void what_a_function_does_besides_its_results_is_waited_for(void **state)
 	lowered_release(&l);
 }
 
-/* If on x, which is no bool: its functions are T and E. */
+/* If on x, which is not a bool: its functions are T and E. */
 #define BRANCHES(t, e)                                                                           \
 	INPUT NODE("node", "pick", "StatelessIf", IN("x") IN("x"),                                   \
 		TYPE("Tcond", "DT_FLOAT") TYPES("Tin", "type: DT_FLOAT") TYPES("Tout", "type: DT_FLOAT") \

@@ -51,7 +51,7 @@ static struct dfg_err *append(void *text, struct dfg_encoder *part)
 	return NULL;
 }
 
-/* What is read and written is read and written the same again. */
+/* A graph that was read and written is the same when it is read and written again. */
 static void comes_out_stable(const struct dfg_graph *graph)
 {
 	struct dfg_text once = {0}, twice = {0};
@@ -94,7 +94,7 @@ static void open_seed(int i, struct dfg_blob *blob)
 	assert_true(reads(blob->bytes, blob->size));
 }
 
-/* A copy of the right size, so that a sanitiser sees every byte read behind it. */
+/* A copy of the right size, so that a sanitiser sees every byte read after its end. */
 static uint8_t *copy_of(const uint8_t *bytes, size_t size)
 {
 	uint8_t *copy = dfg_zeros(size + !size, 1);

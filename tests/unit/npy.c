@@ -123,7 +123,7 @@ static void refuses_what_is_no_plain_array(void **state)
 	expect_refused(RECORDED "unicode.npy", "save strings as bytes");
 }
 
-/* Header text, bytes behind it, what the refusal says. */
+/* Header text, bytes after it, words of the refusal. */
 static const struct {
 	const char *header;
 	size_t data;

@@ -35,7 +35,7 @@ static void a_recv_becomes_an_identity_of_what_is_sent(void **state)
 	cut_end(&cut);
 }
 
-/* What every part has of a loop becomes one frame, and the types of all nodes follow. */
+/* The parts' pieces of a loop become one frame, and the types of all nodes follow. */
 static void a_loop_that_was_cut_can_be_inferred_when_joined(void **state)
 {
 	(void)state;

@@ -49,7 +49,7 @@ static struct sim *simulate(const struct dfg_graph *part, uint32_t parts, uint64
 	return sim;
 }
 
-/* What comes out of all loops is the same. */
+/* The results of all loops are the same. */
 static void agree(const struct cut_sketch *cut, struct sim *whole, struct sim *parts, const uint32_t *device)
 {
 	const struct dfg_graph *graph = &cut->sketch.graph;
@@ -299,7 +299,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
 }
 
-/* What has arrived decides all. */
+/* The values that have arrived decide all. */
 static uint64_t hash_state(const struct sim *sim)
 {
 	uint64_t sum = 1;

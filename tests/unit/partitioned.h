@@ -34,7 +34,7 @@ struct fleet_link {
 	bool busy;                         /* somebody delivers the first: the others must wait */
 };
 
-/* What a part is asked for in a step. */
+/* The feeds, fetches and targets of a part in a step. */
 struct fleet_part {
 	struct dfg_edge feed[FLEET_LIST], fetch[FLEET_LIST];
 	uint32_t target[FLEET_LIST];
@@ -192,7 +192,7 @@ static void fleet_end(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->lock);
 }
 
-/* The part that has the node, which is no end of a transfer there. */
+/* The part that has the node, where it is not an end of a transfer. */
 static uint32_t fleet_find(const struct fleet *fleet, const char *name, struct dfg_edge *out_edge)
 {
 	for (uint32_t i = 0; i < fleet->workers; i++) {

@@ -60,7 +60,7 @@ static struct dfg_session_options program_variant(int variant)
 	};
 }
 
-/* What the program calls y, in each engine twice. */
+/* The value of y, by each executor twice. */
 static inline void says(const char *text, const char *wanted)
 {
 	for (int variant = 0; variant < PROGRAM_VARIANTS; variant++) {

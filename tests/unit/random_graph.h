@@ -106,7 +106,7 @@ static struct dfg_edge emit_rest(struct emitter *e, const struct place *at, stru
 	return emit2(e, "FloorMod", edge, limit);
 }
 
-/* What reads nothing of the trip but invariants would run once too often. */
+/* A node that reads only invariants of the loop would run once too often. */
 static struct dfg_edge in_trip(struct emitter *e, const struct place *at, struct dfg_edge edge)
 {
 	if (at->frame)
@@ -150,7 +150,7 @@ static void close_turning(struct emitter *e, const struct turning *turning, stru
 	e->builder->graph->node[turning->merge.node].in[1] = emit1(e, "NextIteration", next);
 }
 
-/* A value that leaves the loop and is none of its variables. */
+/* A value that leaves the loop and is not one of its variables. */
 static struct dfg_edge emit_peek(struct emitter *e, const struct statement *st, const struct place *body,
 	const struct turning *carried, struct dfg_edge condition, struct dfg_edge fixed)
 {
@@ -220,7 +220,7 @@ static struct dfg_edge derive(struct emitter *e, struct dfg_edge y, struct dfg_e
 	return slope.value;
 }
 
-/* The derivative stands at x's place, which is where it is asked for. */
+/* The derivative is at x's location, where it is requested. */
 static void emit_derive(struct emitter *e, const struct statement *st, const struct place *at)
 {
 	struct dfg_edge x = in_trip(e, at, emit1(e, "Identity", read_name(e, st->arg[0], at))), y;

@@ -72,7 +72,7 @@ static void recorded_close(struct recorded *r)
 	dfg_arena_release(&r->arena);
 }
 
-/* What a step asks for, by name: "y:0", "^train". */
+/* The fetches and targets of a step, by name: "y:0", "^train". */
 struct asked {
 	struct dfg_arrays feeds;
 	const char *name[64];
