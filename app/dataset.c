@@ -35,7 +35,7 @@ static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_
 		return DFG_ERR(DFG_USAGE, "'%s': '%s' is not a host of this run, which is local", input->file, host);
 	DFG_TRY(dfg_distributed_source(distributed, input->name, input->edge.node, host, at + 2, wanted, &source));
 	input->all = source.all;
-	input->elsewhere = true;
+	input->is_remote = true;
 	input->source = source.number;
 	return NULL;
 }
@@ -199,7 +199,7 @@ struct dfg_err *dfg_dataset_batch(const struct dfg_dataset *dataset, int64_t fir
 		const struct dfg_dataset_input *input = &dataset->input[i];
 		if (input->spread.part)
 			DFG_TRY(dfg_spread_take(&input->spread, &input->all, first, order, n, &batch[i]));
-		else if (input->elsewhere)
+		else if (input->is_remote)
 			DFG_TRY(dfg_rows_new(&input->all, input->source, first, order, n, &batch[i]));
 		else
 			DFG_TRY(dfg_samples_take(&input->all, first, order, n, &batch[i]));

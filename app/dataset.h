@@ -12,7 +12,7 @@ struct dfg_dataset {
 		struct dfg_edge edge;
 		struct dfg_samples all; /* all samples; only the type if the file is remote */
 		struct dfg_err *unfit;  /* error for csv values that do not fit the input's dtype; NULL: none */
-		bool elsewhere;
+		bool is_remote;
 		uint32_t source;                  /* number of the source on that worker */
 		struct dfg_spread_samples spread; /* the files, if they are on several hosts; else zeroed */
 	} * input;

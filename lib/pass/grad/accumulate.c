@@ -83,7 +83,7 @@ static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_c
 
 static void set_location(const struct gathering *g, uint32_t set)
 {
-	g->s->paths->frames.here = (struct dfg_location){g->location.loop, set, g->location.mirrored};
+	g->s->paths->frames.here = (struct dfg_location){g->location.loop, set, g->location.in_gradient};
 }
 
 /* Adds up a group, which is empty then. */
@@ -123,7 +123,7 @@ struct sides {
 
 static struct dfg_err *merge(struct gathering *g, const struct sides *sides, struct dfg_edge *out_edge)
 {
-	const struct dfg_location location = {g->location.loop, sides->common, g->location.mirrored};
+	const struct dfg_location location = {g->location.loop, sides->common, g->location.in_gradient};
 	return dfg_gradient_frames_node(&g->s->paths->frames, &location,
 		&(struct dfg_own_node){.op = "Merge", .in = sides->in, .n_in = sides->count}, out_edge);
 }

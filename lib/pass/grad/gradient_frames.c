@@ -46,22 +46,22 @@ struct dfg_err *dfg_cotangent_location(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_location)
 {
 	DFG_TRY(dfg_gradient_location(m, edge, out_location));
-	out_location->mirrored = out_location->loop != m->region;
+	out_location->in_gradient = out_location->loop != m->region;
 	return in_body(m, out_location->loop, out_location->set, &out_location->set);
 }
 
 struct dfg_err *dfg_gradient_frames_body(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_location)
+	struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient, struct dfg_location *out_location)
 {
-	*out_location = (struct dfg_location){.loop = loop, .mirrored = mirrored && loop != m->region};
+	*out_location = (struct dfg_location){.loop = loop, .in_gradient = in_gradient && loop != m->region};
 	return in_body(m, loop, 0, &out_location->set);
 }
 
 struct dfg_err *dfg_gradient_frames_entry(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_location)
+	struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient, struct dfg_location *out_location)
 {
 	uint32_t outer = m->loops.loop[loop].parent;
-	*out_location = (struct dfg_location){.loop = outer, .mirrored = mirrored && outer != m->region};
+	*out_location = (struct dfg_location){.loop = outer, .in_gradient = in_gradient && outer != m->region};
 	return in_body(m, outer, m->liveness.entry[loop], &out_location->set);
 }
 
@@ -135,38 +135,38 @@ struct dfg_err *dfg_gradient_frames_enter(struct dfg_gradient_frames *m, struct 
 {
 	const struct dfg_loop *loop = &m->loops.loop[inside->loop];
 	struct dfg_string frame = loop->name;
-	bool recomputes = inside->mirrored && m->segments[inside->loop]; /* one segment at a time */
+	bool recomputes = inside->in_gradient && m->segments[inside->loop]; /* one segment at a time */
 	int64_t window = recomputes ? 1 : loop->window;
-	if (inside->mirrored)
+	if (inside->in_gradient)
 		frame = (struct dfg_string){m->loop[inside->loop].frame, strlen(m->loop[inside->loop].frame)};
 	const struct dfg_attr attr[] = {
 		{"frame_name", DFG_ATTR_STRING, {.s = frame}},
 		DFG_ATTR_B("is_constant", constant),
 		DFG_ATTR_I("parallel_iterations", window),
 	};
-	const struct dfg_location location = {.loop = inside->loop, .mirrored = inside->mirrored};
+	const struct dfg_location location = {.loop = inside->loop, .in_gradient = inside->in_gradient};
 	return dfg_gradient_frames_node(m, &location,
 		&(struct dfg_own_node){.op = "Enter", .in = &edge, .n_in = 1, .attr = attr, .n_attr = 3}, out_edge);
 }
 
 /* Brings the tensor into the next inner loop, as an invariant. */
-static struct dfg_err *go_in(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
+static struct dfg_err *go_in(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t loop, bool in_gradient)
 {
-	const struct dfg_edge_key key = {*edge, ENTERED, 2 * loop + mirrored};
+	const struct dfg_edge_key key = {*edge, ENTERED, 2 * loop + in_gradient};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
-	struct dfg_location entry, inside = {.loop = loop, .mirrored = mirrored};
+	struct dfg_location entry, inside = {.loop = loop, .in_gradient = in_gradient};
 	if (there) {
 		*edge = *there;
 		return NULL;
 	}
-	DFG_TRY(dfg_gradient_frames_entry(m, loop, mirrored, &entry));
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, in_gradient, &entry));
 	DFG_TRY(narrow(m, edge, entry.set));
 	DFG_TRY(dfg_gradient_frames_enter(m, *edge, &inside, true, edge));
 	return dfg_edge_map_put(&m->map, key, *edge);
 }
 
 /* Brings the tensor into a loop, from one that contains it. */
-static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
+static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t loop, bool in_gradient)
 {
 	struct dfg_location at;
 	DFG_TRY(dfg_gradient_location(m, *edge, &at));
@@ -177,7 +177,7 @@ static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edg
 		uint32_t step = loop;
 		while (m->loops.loop[step].parent != at.loop)
 			step = m->loops.loop[step].parent;
-		DFG_TRY(go_in(m, edge, step, mirrored && step != m->region));
+		DFG_TRY(go_in(m, edge, step, in_gradient && step != m->region));
 		at.loop = step;
 	}
 	return NULL;
@@ -186,7 +186,7 @@ static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edg
 struct dfg_err *dfg_gradient_frames_bring(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *location, struct dfg_edge *out_edge)
 {
-	DFG_TRY(reach(m, &edge, location->loop, location->mirrored));
+	DFG_TRY(reach(m, &edge, location->loop, location->in_gradient));
 	DFG_TRY(narrow(m, &edge, location->set));
 	*out_edge = edge;
 	return NULL;
@@ -198,12 +198,12 @@ static struct dfg_err *predicate_in(
 	struct dfg_edge edge = m->liveness.condition[condition].predicate;
 	if (at->loop && condition == m->body[at->loop]) {
 		*out_edge =
-			at->mirrored ? m->loop[at->loop].condition : (struct dfg_edge){m->loops.loop[at->loop].condition, 0};
+			at->in_gradient ? m->loop[at->loop].condition : (struct dfg_edge){m->loops.loop[at->loop].condition, 0};
 		return NULL;
 	}
-	if (at->mirrored)
+	if (at->in_gradient)
 		DFG_TRY(dfg_gradient_frames_need(m, edge, &edge));
-	DFG_TRY(reach(m, &edge, at->loop, at->mirrored));
+	DFG_TRY(reach(m, &edge, at->loop, at->in_gradient));
 	*out_edge = edge;
 	return NULL;
 }
@@ -211,7 +211,7 @@ static struct dfg_err *predicate_in(
 struct dfg_err *dfg_gradient_frames_pivot(
 	struct dfg_gradient_frames *m, const struct dfg_location *location, struct dfg_edge *out_edge)
 {
-	const struct dfg_edge_key key = {{location->loop, location->mirrored}, PIVOT, location->set};
+	const struct dfg_edge_key key = {{location->loop, location->in_gradient}, PIVOT, location->set};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
 	struct dfg_edge edge;
 	if (there) {
@@ -368,7 +368,7 @@ struct dfg_err *dfg_gradient_frames_need(struct dfg_gradient_frames *m, struct d
 	struct dfg_location location;
 	*out_edge = edge = source_of(m, edge);
 	DFG_TRY(dfg_gradient_location(m, edge, &location));
-	if (location.mirrored || is_around(m, location.loop))
+	if (location.in_gradient || is_around(m, location.loop))
 		return NULL;
 	const struct dfg_edge_key key = {edge, NEEDED, 0};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
@@ -388,9 +388,9 @@ static bool is_filled(enum dfg_meaning meaning)
 static bool is_deeper(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	edge = source_of(m, edge);
-	bool mirrored = edge.node >= m->count && m->location[edge.node - m->count].mirrored;
+	bool in_gradient = edge.node >= m->count && m->location[edge.node - m->count].in_gradient;
 	uint32_t loop = edge.node < m->count ? m->loops.of[edge.node] : m->location[edge.node - m->count].loop;
-	return !mirrored && !is_around(m, loop);
+	return !in_gradient && !is_around(m, loop);
 }
 
 /*
@@ -433,7 +433,7 @@ static struct dfg_err *move_inputs(struct dfg_gradient_frames *m, const struct d
 {
 	for (uint32_t i = 0; i < want->n_in; i++) {
 		DFG_TRY(dfg_gradient_frames_need(m, in[i], &in[i]));
-		DFG_TRY(reach(m, &in[i], m->here.loop, m->here.mirrored));
+		DFG_TRY(reach(m, &in[i], m->here.loop, m->here.in_gradient));
 	}
 	return NULL;
 }

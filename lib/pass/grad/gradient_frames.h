@@ -8,7 +8,7 @@
  * The frames of gradient code in graphs with loops and branches (Yu et al., EuroSys'18, section 5). Each forward loop
  * that cotangents pass through has a gradient loop, which runs the same number of iterations in reverse order; a
  * forward value that a gradient uses is live there exactly when it was live in the forward loop. A location of gradient
- * code is therefore named by the forward location that it corresponds to (`mirrored`). The region is the loop in which
+ * code is therefore named by the forward location that it corresponds to (`in_gradient`). The region is the loop in which
  * the gradient is requested (usually the root): there forward and gradient code share a frame.
  *
  * While this is active, the builder calls it before it makes a node: inputs that are forward values are replaced by the
@@ -17,7 +17,7 @@
  */
 struct dfg_location {
 	uint32_t loop, set; /* the forward loop, and the set of conditions within it */
-	bool mirrored;      /* in the gradient loop; never set for the region itself */
+	bool in_gradient;   /* in the gradient loop; never set for the region itself */
 };
 
 /* The induction variable of a loop; every loop that is differentiated has one. */
@@ -81,11 +81,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_gradient_location(
 DFG_MUST_CHECK struct dfg_err *dfg_cotangent_location(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_location);
 
-/* The location of a loop's body, and the location outside from which the loop is entered; forward or mirrored. */
+/* The location of a loop's body, and the location outside from which the loop is entered; forward or gradient. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_body(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_location);
+	struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient, struct dfg_location *out_location);
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_entry(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_location);
+	struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient, struct dfg_location *out_location);
 
 /*
  * The tensor that gradient code reads instead of a forward tensor; it may be further out, and live more often, than

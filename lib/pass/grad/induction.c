@@ -66,10 +66,10 @@ enum dfg_dtype dfg_induction_dtype(const struct dfg_gradient_frames *m, uint32_t
 	return dfg_facts_of(&m->builder->facts, (struct dfg_edge){m->counter[loop].merge, 0})->dtype;
 }
 
-struct dfg_err *dfg_variable_merge(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_edge start,
-	struct dfg_new_variable *out_variable)
+struct dfg_err *dfg_variable_merge(struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient,
+	struct dfg_edge start, struct dfg_new_variable *out_variable)
 {
-	const struct dfg_location inside = {.loop = loop, .mirrored = mirrored};
+	const struct dfg_location inside = {.loop = loop, .in_gradient = in_gradient};
 	struct dfg_edge in[2] = {{0}, {DFG_NONE, 0}}; /* the second is set when the loop is closed */
 	const struct dfg_attr two = DFG_ATTR_I("N", 2);
 	DFG_TRY(dfg_gradient_frames_enter(m, start, &inside, false, &in[0]));
@@ -78,20 +78,20 @@ struct dfg_err *dfg_variable_merge(struct dfg_gradient_frames *m, uint32_t loop,
 }
 
 struct dfg_err *dfg_variable_switch(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_new_variable *variable)
+	struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient, struct dfg_new_variable *variable)
 {
 	struct dfg_location body;
-	DFG_TRY(dfg_gradient_frames_body(m, loop, mirrored, &body));
+	DFG_TRY(dfg_gradient_frames_body(m, loop, in_gradient, &body));
 	DFG_TRY(dfg_gradient_frames_bring(m, variable->merge, &body, &variable->body));
 	variable->out = (struct dfg_edge){variable->body.node, 0};
 	return NULL;
 }
 
-struct dfg_err *dfg_variable_close(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored,
+struct dfg_err *dfg_variable_close(struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient,
 	const struct dfg_new_variable *variable, struct dfg_edge next)
 {
 	struct dfg_location body;
-	DFG_TRY(dfg_gradient_frames_body(m, loop, mirrored, &body));
+	DFG_TRY(dfg_gradient_frames_body(m, loop, in_gradient, &body));
 	DFG_TRY(dfg_gradient_frames_bring(m, next, &body, &next));
 	DFG_TRY(dfg_gradient_frames_node(
 		m, &body, &(struct dfg_own_node){.op = "NextIteration", .in = &next, .n_in = 1}, &next));
@@ -99,11 +99,11 @@ struct dfg_err *dfg_variable_close(struct dfg_gradient_frames *m, uint32_t loop,
 	return NULL;
 }
 
-struct dfg_err *dfg_variable_exit(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored,
+struct dfg_err *dfg_variable_exit(struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient,
 	const struct dfg_new_variable *variable, struct dfg_edge *out_edge)
 {
 	struct dfg_location outside;
-	DFG_TRY(dfg_gradient_frames_entry(m, loop, mirrored, &outside));
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, in_gradient, &outside));
 	return dfg_gradient_frames_node(
 		m, &outside, &(struct dfg_own_node){.op = "Exit", .in = &variable->out, .n_in = 1}, out_edge);
 }

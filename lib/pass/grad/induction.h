@@ -28,13 +28,13 @@ struct dfg_new_variable {
 };
 
 /* start: at the loop's entry. The Merge has an unknown shape; the caller may set it. */
-DFG_MUST_CHECK struct dfg_err *dfg_variable_merge(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored,
+DFG_MUST_CHECK struct dfg_err *dfg_variable_merge(struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient,
 	struct dfg_edge start, struct dfg_new_variable *out_variable);
 DFG_MUST_CHECK struct dfg_err *dfg_variable_switch(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_new_variable *variable);
+	struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient, struct dfg_new_variable *variable);
 
 /* next: in the body. */
-DFG_MUST_CHECK struct dfg_err *dfg_variable_close(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored,
+DFG_MUST_CHECK struct dfg_err *dfg_variable_close(struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient,
 	const struct dfg_new_variable *variable, struct dfg_edge next);
-DFG_MUST_CHECK struct dfg_err *dfg_variable_exit(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored,
+DFG_MUST_CHECK struct dfg_err *dfg_variable_exit(struct dfg_gradient_frames *m, uint32_t loop, bool in_gradient,
 	const struct dfg_new_variable *variable, struct dfg_edge *out_edge);

@@ -49,7 +49,7 @@ static struct dfg_err *find_numbers(struct dfg_backprop *s, uint32_t loop, struc
 static struct dfg_err *count(struct dfg_backprop *s, uint32_t loop)
 {
 	struct dfg_gradient_frames *m = &s->paths->frames;
-	const struct dfg_location inside = {.loop = loop, .mirrored = true};
+	const struct dfg_location inside = {.loop = loop, .in_gradient = true};
 	struct dfg_new_variable index;
 	struct dfg_location entry, body;
 	struct numbers numbers;

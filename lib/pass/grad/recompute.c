@@ -161,7 +161,7 @@ static struct dfg_err *place_copy(struct copying *c, struct copy *copy)
 	if (placed)
 		return NULL;
 	DFG_TRY(dfg_cotangent_location(c->m, copy->edge, &location));
-	location.mirrored = false;
+	location.in_gradient = false;
 	copy->n_control++;
 	return dfg_gradient_frames_pivot(c->m, &location, &copy->needs[copy->n_needs++]);
 }

@@ -19,6 +19,6 @@ uint32_t dfg_recompute_loop(const struct dfg_gradient_frames *m, uint32_t loop);
  */
 uint32_t dfg_recompute_base(const struct dfg_gradient_frames *m, struct dfg_edge edge);
 
-/* The copy of a forward tensor in the gradient loop of `base`: at its mirrored location, or in a copied loop. */
+/* The copy of a forward tensor in the gradient loop of `base`: at its gradient location, or in a copied loop. */
 DFG_MUST_CHECK struct dfg_err *dfg_recompute_copy(
 	struct dfg_gradient_frames *m, uint32_t base, struct dfg_edge edge, struct dfg_edge *out_edge);

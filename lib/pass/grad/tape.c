@@ -100,7 +100,7 @@ static struct dfg_err *copy_inputs(struct dfg_gradient_frames *m, uint32_t base,
 }
 
 /*
- * Saves a forward value. place: the location of its gradient, which is the value's own except for `mirrored`. base: the
+ * Saves a forward value. place: the location of its gradient, which is the value's own except for `in_gradient`. base: the
  * region, or the loop in whose recomputed iteration the value is saved.
  */
 static struct dfg_err *save(struct dfg_gradient_frames *m, struct dfg_edge value, const struct dfg_location *location,
@@ -126,7 +126,7 @@ static struct dfg_err *save(struct dfg_gradient_frames *m, struct dfg_edge value
 	}
 	DFG_TRY(widen_all(m, &here, in + 1, count));
 	DFG_TRY(copy_inputs(m, base, in, count + 1));
-	here.mirrored = base != m->region;
+	here.in_gradient = base != m->region;
 	DFG_TRY(make_save(m, &here, in, count, out_store));
 	return dfg_edge_map_put(&m->map, key, *out_store);
 }
@@ -220,7 +220,7 @@ static struct dfg_err *keep_loaded(struct dfg_gradient_frames *m, struct dfg_edg
 		return dfg_no_memory("keys");
 	*out_store = node->in[0];
 	DFG_TRY(dfg_cotangent_location(m, value, &here));
-	here.mirrored = false;
+	here.in_gradient = false;
 	uint32_t before = inner ? list_loops(m, region, m->region, loop) : 0;
 	for (uint32_t i = 0; i < before; i++) {
 		DFG_TRY(dfg_induction_index(m, loop[i], &key[i]));

@@ -4,7 +4,7 @@
 
 /*
  * The tape: values of a loop's iterations that gradient code uses. Each is saved by a Save where it is computed and
- * loaded by a Load at the mirrored location. There is one Save for each value, location and region, and one Load for
+ * loaded by a Load at the gradient location. There is one Save for each value, location and region, and one Load for
  * each value and gradient; a value that was itself loaded is loaded again from its original Save.
  */
 
@@ -26,10 +26,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_tape_keep(struct dfg_gradient_frames *m, stru
 DFG_MUST_CHECK struct dfg_err *dfg_tape_shape(struct dfg_gradient_frames *m, const char *op, struct dfg_edge value,
 	const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge);
 
-/* Saves the cotangent of a Load at the Load's mirrored location, for the gradient of its Save. */
+/* Saves the cotangent of a Load at the Load's gradient location, for the gradient of its Save. */
 DFG_MUST_CHECK struct dfg_err *dfg_tape_cotangent(
 	struct dfg_gradient_frames *m, uint32_t load, struct dfg_edge cotangent, struct dfg_edge *out_store);
 
-/* Loads that cotangent at the mirrored location of the Save. */
+/* Loads that cotangent at the gradient location of the Save. */
 DFG_MUST_CHECK struct dfg_err *dfg_tape_return(
 	struct dfg_gradient_frames *m, uint32_t save, struct dfg_edge store, struct dfg_edge *out_edge);
