@@ -184,10 +184,10 @@ static void refuses_what_is_not_ours(void **state)
 	fails(fill("other.pb", false, 1, "new"), DFG_NO_OUTPUT, "not a folder");
 	unlink("other.pb");
 	fails(fill("none/plan", false, 1, "new"), DFG_NO_OUTPUT, "none/plan");
-	fails(fill(".", false, 1, "new"), DFG_NO_OUTPUT, "name the folder");
-	fails(fill("plan/..", false, 1, "new"), DFG_NO_OUTPUT, "name the folder");
-	fails(fill("/", false, 1, "new"), DFG_NO_OUTPUT, "name the folder");
-	fails(fill("", false, 1, "new"), DFG_NO_OUTPUT, "name the folder");
+	fails(fill(".", false, 1, "new"), DFG_NO_OUTPUT, "a path that ends in the folder");
+	fails(fill("plan/..", false, 1, "new"), DFG_NO_OUTPUT, "a path that ends in the folder");
+	fails(fill("/", false, 1, "new"), DFG_NO_OUTPUT, "a path that ends in the folder");
+	fails(fill("", false, 1, "new"), DFG_NO_OUTPUT, "a path that ends in the folder");
 }
 
 static void goes_where_a_link_leads(void **state)

@@ -280,7 +280,7 @@ static void a_wrong_field_is_refused(void **state)
 		{4, 1, DFG_LINK_FRAME_CREDIT, "a credit frame has"},
 		{5, 1, 2, "has version 2"},
 		{8, 4, 1, "received frame 1, but frame 0 is next"},
-		{12, 1, 5, "unknown kind 5"},
+		{12, 1, DFG_MESSAGE_KINDS, "a message has the unknown kind"},
 		{13, 1, 4, "unknown kind 0 (flags 4)"},
 		{13, 1, 0, "without a tensor"},
 		{14, 1, 0, "cannot leave its process"},
