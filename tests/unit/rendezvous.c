@@ -360,7 +360,7 @@ static void a_peer_that_breaks_the_order_fails_the_step(void **state)
 	struct dfg_message deep = {.kind = DFG_MESSAGE_TENSOR, .key = {.step = 2, .number = 2, .depth = 99}};
 	deep.tensor = i32(1);
 	dfg_rendezvous_deliver(place.rendezvous, 1, &deep);
-	is_refused(&box, DFG_PROTOCOL, "worker w1 sent a value of 99 loops");
+	is_refused(&box, DFG_PROTOCOL, "worker w1 sent a value of 99 nested loops");
 	dfg_rendezvous_free(place.rendezvous);
 }
 
