@@ -301,6 +301,8 @@ static void drop_apart(struct races *r)
 	size_t kept = 0;
 	int cones = 0;
 	uint32_t last = SEVERAL;
+	if (!r->n_pair)
+		return;
 	qsort(r->pair, r->n_pair, sizeof *r->pair, by_sink);
 	for (size_t i = 0; i < r->n_pair; i++) {
 		struct pair pair = r->pair[i];
