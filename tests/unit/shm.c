@@ -368,7 +368,8 @@ static void nothing_is_left_behind(void **state)
 		free_both(&ends);
 	}
 	assert_int_equal(entries("/proc/self/fd"), files);
-	assert_int_equal(entries("/proc/self/task"), threads);
+	/* a thread of an earlier test may have ended meanwhile */
+	assert_true(entries("/proc/self/task") <= threads);
 }
 
 /* Whatever allocation fails: an error where it was asked for, or the link's end. */
