@@ -123,7 +123,7 @@ expect 0 'alpha' doctor --ssh-config proxy_config alpha
 
 # A host that is reached by a program cannot be asked by ssh-keyscan.
 sed "s|known_hosts$|no_hosts|" proxy_config >strange_config
-expect 77 'let ssh write it down: ssh -F strange_config alpha true' doctor --ssh-config strange_config alpha
+expect 77 'let ssh record it: ssh -F strange_config alpha true' doctor --ssh-config strange_config alpha
 
 # A descriptor cannot be passed, and other tokens might hold anything.
 config 'ProxyUseFdpass yes' 'ProxyCommand true'
