@@ -1,5 +1,6 @@
 #include "app/serving/serving_private.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -108,20 +109,17 @@ static void put_models(struct dfg_text *out, const struct dfg_served *copy, size
 		put_number(out, "dfg_steps_total", &copy[i], copy[i].steps);
 }
 
-/* Resident bytes; 0: unknown. */
+/* Resident bytes; 0: unknown. The size of a file of /proc is not known before it is read. */
 static uint64_t resident_bytes(void)
 {
-	struct dfg_blob blob;
 	unsigned long long size, resident = 0;
 	char text[100] = "";
-	struct dfg_err *err = dfg_blob_open("/proc/self/statm", 0, &blob);
-	if (err) {
-		dfg_err_free(err);
+	int fd = dfg_fs->open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
 		return 0;
-	}
-	memcpy(text, blob.bytes, blob.size < sizeof text - 1 ? blob.size : sizeof text - 1);
-	dfg_blob_close(&blob);
-	return sscanf(text, "%llu %llu", &size, &resident) == 2 ? resident * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	bool good = dfg_fs->read(fd, text, sizeof text - 1) > 0 && sscanf(text, "%llu %llu", &size, &resident) == 2;
+	dfg_fs->close(fd);
+	return good ? resident * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 static void put_process(struct dfg_text *out)

@@ -122,6 +122,7 @@ ask 501 -X POST "$url/v2/repository/index"
 ask 200 "$url/metrics"
 has answer 'dfg_requests_total{model="two",protocol="tensorflow-rest",code="501"} 1'
 has answer 'dfg_request_seconds_bucket{model="two",le="+Inf"}'
+grep -q '^process_resident_memory_bytes [1-9]' answer
 
 # KServe's tensors as bytes, in and out.
 python3 - "$url" <<'X'
