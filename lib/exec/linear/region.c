@@ -452,8 +452,21 @@ static void count_reads(struct translator *t)
 		t->reads[owner(t, t->program->fetch[i])]++;
 }
 
+/*
+ * Whether a third of the ops or more are calls of rows and of the interpreter. Such a loop spends its time in these, and a
+ * call from register code costs more than the interpreter's own step to the next instruction.
+ */
+static bool calls_much(const struct register_code *code)
+{
+	uint32_t calls = 0;
+	for (uint32_t i = 0; i < code->count; i++)
+		calls += code->op[i].code == REG_ROW || code->op[i].code == REG_INTERPRET;
+	return 3 * calls >= code->count;
+}
+
 static struct dfg_err *translate_loops(struct translator *t)
 {
+	const struct dfg_session_options *options = &t->builder->plan->session->options;
 	struct program *program = t->program;
 	for (uint32_t o = 0; o < program->count; o++) {
 		if (program->code[o].kind != INSTR_LOOP_ENTER)
@@ -461,8 +474,9 @@ static struct dfg_err *translate_loops(struct translator *t)
 		t->region = &program->region[program->regions];
 		*t->region = (struct region){.first = o, .last = end_of_loop(program, o)};
 		DFG_TRY(translate(t));
-		program->code[o].region = ++program->regions;
 		o = t->region->last;
+		if (options->emit_loops_after || !calls_much(t->code))
+			program->code[t->region->first].region = ++program->regions;
 	}
 	return NULL;
 }
