@@ -14,7 +14,7 @@ static struct dfg_err *find_first(struct dfg_distributed *distributed)
 	distributed->first.count = hosts / replicas;
 	if (replicas > hosts || hosts % replicas)
 		return DFG_ERR(
-			DFG_DATA, "--hosts has %u workers, which are not as many for each of %u replicas", hosts, replicas);
+			DFG_DATA, "--hosts has %u workers, which cannot be divided evenly among %u replicas", hosts, replicas);
 	return NULL;
 }
 

@@ -88,7 +88,7 @@ static struct dfg_err *find_hosts(struct partitioning *work)
 	uint32_t hosts = work->hosts.count;
 	if (replicas > hosts || hosts % replicas)
 		return DFG_ERR(
-			DFG_DATA, "--hosts has %u workers, which are not as many for each of %u replicas", hosts, replicas);
+			DFG_DATA, "--hosts has %u workers, which cannot be divided evenly among %u replicas", hosts, replicas);
 	work->hosts.count = hosts / replicas;
 	return NULL;
 }

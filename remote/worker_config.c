@@ -82,7 +82,7 @@ struct dfg_err *dfg_worker_config_get(
 	DFG_TRY(dfg_packet_check(packet));
 	bool fits = out_setup->replicas && out_setup->workers % out_setup->replicas == 0;
 	if (!fits)
-		return DFG_ERR(DFG_PROTOCOL, "the launcher gave %u workers to %u replicas, which are not as many for each",
+		return DFG_ERR(DFG_PROTOCOL, "the launcher gave %u workers to %u replicas, which cannot be divided evenly",
 			out_setup->workers, out_setup->replicas);
 	if (out_setup->self >= out_setup->workers)
 		return DFG_ERR(DFG_PROTOCOL, "the launcher gave this worker the number %u in a run of %u workers",

@@ -114,9 +114,9 @@ run() { # STATUS OPTIONS...
 	status "$wanted" "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --batch 16 "$@"
 }
 run 65 --replicas 3 --hosts local:2
-has err '--hosts has 2 workers, which are not as many for each of 3 replicas'
+has err '--hosts has 2 workers, which cannot be divided evenly among 3 replicas'
 run 65 --replicas 2 --hosts local:3
-has err '--hosts has 3 workers, which are not as many for each of 2 replicas'
+has err '--hosts has 3 workers, which cannot be divided evenly among 2 replicas'
 run 2 --replicas 3 --shards 2 --hosts local:3
 has err '--shards 2 is less than --replicas 3'
 run 2 --replicas 2

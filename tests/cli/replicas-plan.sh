@@ -83,7 +83,7 @@ refused 'plan: the plan is for --shards 6, not 4' plan --hosts local:2 --replica
 refused 'one: the plan is for 1 shard, fewer than 2 replicas: partition with --shards' one --hosts local:2 --replicas 2
 refused 'parts: the plan is for 2 workers, but --hosts has 1 for a replica' parts --hosts local:2 --replicas 2
 status 65 "$DFG" partition train.pb --hosts local:3 --replicas 2 -o bad
-has err '--hosts has 3 workers, which are not as many for each of 2 replicas'
+has err '--hosts has 3 workers, which cannot be divided evenly among 2 replicas'
 sed 's/f32\[n/f32[8/' fit.dfg >fixed.dfg
 "$DFG" build fixed.dfg -o fixed.pb
 status 65 "$DFG" partition fixed.pb --hosts local:2 --shards 2 -o bad
