@@ -1,6 +1,7 @@
 #pragma once
 
 /* Shared by http_server.c and http_connection.c. */
+#include "remote/address.h"
 #include "remote/http_links_private.h"
 #include "remote/nghttp2.h"
 #include "remote/tls.h"
@@ -11,7 +12,7 @@ struct dfg_server {
 	struct dfg_http_links *http;
 	int fd;
 	bool deaf; /* no descriptors are left: it does not accept until the next tick */
-	char address[80];
+	char address[DFG_ADDRESS_BYTES];
 	struct dfg_tls *tls;
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;

@@ -171,19 +171,6 @@ static bool is_loopback(const struct sockaddr *address)
 	return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
 }
 
-static struct dfg_err *write_address(struct dfg_server *server)
-{
-	struct sockaddr_storage here;
-	socklen_t length = sizeof here;
-	char host[72], port[8];
-	if (getsockname(server->fd, (struct sockaddr *)&here, &length) ||
-		getnameinfo(
-			(struct sockaddr *)&here, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
-		return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "cannot read the address of our socket: %s", strerror(errno));
-	snprintf(server->address, sizeof server->address, here.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
-	return NULL;
-}
-
 static struct dfg_err *listen_at(struct dfg_server *server, const struct addrinfo *at, const char *address)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = DFG_ABOUT_LISTENER};
@@ -195,7 +182,7 @@ static struct dfg_err *listen_at(struct dfg_server *server, const struct addrinf
 		return DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "cannot listen on %s: %s", address, strerror(errno));
 	if (epoll_ctl(server->http->epoll, EPOLL_CTL_ADD, server->fd, &event))
 		return DFG_ERR(DFG_MEMORY, "cannot watch a socket: %s", strerror(errno));
-	return write_address(server);
+	return dfg_address_of_socket(server->fd, server->address);
 }
 
 /* Listens on the first free port. */

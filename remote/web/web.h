@@ -70,6 +70,3 @@ bool dfg_web_is_drained(const struct dfg_web *web);
 
 /* Ends all connections. All requests must have been answered. NULL is fine. */
 void dfg_web_free(struct dfg_web *web);
-
-/* "Not Found" */
-const char *dfg_web_reason(int status);

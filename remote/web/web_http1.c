@@ -5,12 +5,28 @@
 
 /* HTTP/1.1 on a connection: one request after the other, each answered before the next is read. */
 
-/* Writes an answer to the output; HTTP/1.1. */
+static const char *reason_of(int status)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} reasons[] = {{200, "OK"}, {400, "Bad Request"}, {401, "Unauthorized"}, {404, "Not Found"},
+		{405, "Method Not Allowed"}, {406, "Not Acceptable"}, {408, "Request Timeout"}, {413, "Content Too Large"},
+		{415, "Unsupported Media Type"}, {417, "Expectation Failed"}, {421, "Misdirected Request"},
+		{422, "Unprocessable Content"}, {429, "Too Many Requests"}, {431, "Request Header Fields Too Large"},
+		{500, "Internal Server Error"}, {501, "Not Implemented"}, {503, "Service Unavailable"},
+		{504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"}};
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "Unknown";
+}
+
 static void put_answer(struct dfg_web_connection *connection, const struct dfg_web_answer *answer)
 {
 	struct dfg_text *out = &connection->out;
 	dfg_text_add(out, "HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n", answer->status,
-		dfg_web_reason(answer->status), answer->type, answer->body.length);
+		reason_of(answer->status), answer->type, answer->body.length);
 	if (*answer->field)
 		dfg_text_add(out, "%s\r\n", answer->field);
 	if (answer->policy)

@@ -4,6 +4,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
+#include "remote/address.h"
 #include "remote/web/web.h"
 
 #include <pthread.h>
@@ -58,7 +59,7 @@ struct dfg_web_connection {
 struct dfg_web {
 	struct dfg_web_options options;
 	int fd, epoll, wake;
-	char address[80];
+	char address[DFG_ADDRESS_BYTES];
 	pthread_t thread;
 	bool runs;
 	atomic_bool stop, draining, drained;

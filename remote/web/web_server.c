@@ -33,23 +33,6 @@ const char *dfg_web_field(const struct dfg_web_request *request, const char *nam
 	return NULL;
 }
 
-const char *dfg_web_reason(int status)
-{
-	static const struct {
-		int status;
-		const char *reason;
-	} reasons[] = {{200, "OK"}, {204, "No Content"}, {400, "Bad Request"}, {401, "Unauthorized"}, {404, "Not Found"},
-		{405, "Method Not Allowed"}, {406, "Not Acceptable"}, {408, "Request Timeout"}, {413, "Content Too Large"},
-		{415, "Unsupported Media Type"}, {417, "Expectation Failed"}, {421, "Misdirected Request"},
-		{422, "Unprocessable Content"}, {429, "Too Many Requests"}, {431, "Request Header Fields Too Large"},
-		{500, "Internal Server Error"}, {501, "Not Implemented"}, {503, "Service Unavailable"},
-		{504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"}};
-	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-		if (reasons[i].status == status)
-			return reasons[i].reason;
-	return "Unknown";
-}
-
 static void listen_or_not(struct dfg_web *web, bool deaf)
 {
 	struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u64 = LISTENER};
@@ -195,19 +178,6 @@ static struct dfg_err *split_address(const char *address, char host[72], char po
 	return NULL;
 }
 
-static struct dfg_err *write_address(struct dfg_web *web)
-{
-	struct sockaddr_storage here;
-	socklen_t length = sizeof here;
-	char host[72], port[8];
-	if (getsockname(web->fd, (struct sockaddr *)&here, &length) ||
-		getnameinfo(
-			(struct sockaddr *)&here, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
-		return DFG_ERR(DFG_IO, "cannot read the address of a socket: %s", strerror(errno));
-	snprintf(web->address, sizeof web->address, here.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
-	return NULL;
-}
-
 static struct dfg_err *listen_at(struct dfg_web *web, const struct addrinfo *at)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = LISTENER};
@@ -219,7 +189,7 @@ static struct dfg_err *listen_at(struct dfg_web *web, const struct addrinfo *at)
 		return DFG_ERR(DFG_UNAVAILABLE, "cannot listen on %s: %s", web->options.address, strerror(errno));
 	if (epoll_ctl(web->epoll, EPOLL_CTL_ADD, web->fd, &event))
 		return DFG_ERR(DFG_MEMORY, "cannot watch a socket: %s", strerror(errno));
-	return write_address(web);
+	return dfg_address_of_socket(web->fd, web->address);
 }
 
 static struct dfg_err *open_listener(struct dfg_web *web)
