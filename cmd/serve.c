@@ -77,25 +77,30 @@ static struct dfg_err *catch_signals(void)
 	return NULL;
 }
 
+struct dfg_err *dfg_serve_hello(struct dfg_json_out *json)
+{
+	dfg_json_close(json, '}');
+	dfg_text_put(&json->text, "\n", 1);
+	struct dfg_err *err = dfg_text_check(&json->text);
+	if (!err)
+		err = dfg_fs_write_all(STDOUT_FILENO, "stdout", json->text.s, json->text.length);
+	dfg_text_release(&json->text);
+	return err;
+}
+
 static struct dfg_err *say_hello(const struct dfg_serving *serving)
 {
 	struct dfg_json_out json = {0};
+	char url[100];
+	snprintf(url, sizeof url, "http://%s", dfg_serving_address(serving));
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "dfg"), dfg_json_string(&json, DFG_VERSION);
-	dfg_json_key(&json, "url"), dfg_json_raw(&json);
-	dfg_text_add(&json.text, "\"http://%s\"", dfg_serving_address(serving));
-	json.comma = true;
+	dfg_json_key(&json, "url"), dfg_json_string(&json, url);
 	dfg_json_key(&json, "models"), dfg_json_open(&json, '[');
 	for (size_t i = 0; dfg_serving_model(serving, i); i++)
 		dfg_json_string(&json, dfg_serving_model(serving, i));
 	dfg_json_close(&json, ']');
-	dfg_json_close(&json, '}');
-	dfg_text_put(&json.text, "\n", 1);
-	struct dfg_err *err = dfg_text_check(&json.text);
-	if (!err)
-		err = dfg_fs_write_all(STDOUT_FILENO, "stdout", json.text.s, json.text.length);
-	dfg_text_release(&json.text);
-	return err;
+	return dfg_serve_hello(&json);
 }
 
 static void wait_for_signals(struct dfg_serving *serving)

@@ -139,13 +139,7 @@ static struct dfg_err *say_hello(const struct serving *serving)
 	dfg_json_key(&json, "fingerprint"), dfg_json_string(&json, key ? key : "");
 	dfg_json_key(&json, "products"), dfg_json_string(&json, dfg_product_fingerprint());
 	dfg_json_key(&json, "shm"), dfg_json_string(&json, serving->shm ? dfg_shm_address(serving->shm) : "");
-	dfg_json_close(&json, '}');
-	dfg_text_put(&json.text, "\n", 1);
-	struct dfg_err *err = dfg_text_check(&json.text);
-	if (!err)
-		err = dfg_fs_write_all(STDOUT_FILENO, "stdout", json.text.s, json.text.length);
-	dfg_text_release(&json.text);
-	return err;
+	return dfg_serve_hello(&json);
 }
 
 /* Milliseconds until that time, at least 1. */

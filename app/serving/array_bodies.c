@@ -80,16 +80,21 @@ static struct dfg_err *input_name(struct dfg_serving_job *job, const char **out_
 						   job->served->name, job->live->n_in);
 }
 
+static struct dfg_err *feed_one(struct dfg_serving_job *job, const char *name, const struct dfg_tensor *array)
+{
+	uint32_t input;
+	struct dfg_tensor value;
+	if (!*name)
+		DFG_TRY(input_name(job, &name));
+	DFG_TRY(dfg_job_find_input(job, name, &input));
+	DFG_TRY(dfg_tensor_share(array, &value));
+	return dfg_err_note(dfg_job_feed(job, input, &value), "input '%.200s'", name);
+}
+
 static struct dfg_err *feed_all(struct dfg_serving_job *job, const struct dfg_arrays *arrays)
 {
-	for (size_t i = 0; i < arrays->count; i++) {
-		struct dfg_tensor value;
-		const char *name = arrays->array[i].name;
-		if (!*name)
-			DFG_TRY(input_name(job, &name));
-		DFG_TRY(dfg_tensor_share(&arrays->array[i].tensor, &value));
-		DFG_TRY(dfg_job_feed(job, name, &value));
-	}
+	for (size_t i = 0; i < arrays->count; i++)
+		DFG_TRY(feed_one(job, arrays->array[i].name, &arrays->array[i].tensor));
 	return NULL;
 }
 
@@ -135,10 +140,8 @@ void dfg_arrays_run(struct dfg_served *served, struct dfg_web_request *request)
 		return;
 	}
 	struct dfg_serving_job *job = dfg_job_new(served, request, protocol);
-	if (!job) {
-		dfg_serving_error(served, request, protocol, 503, "no memory for the request");
+	if (!job)
 		return;
-	}
 	job->answer = answer;
 	job->codec = choose_form(accept, codec);
 	struct dfg_err *err = read_request(job, codec, &status);

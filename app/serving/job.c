@@ -7,8 +7,10 @@
 struct dfg_serving_job *dfg_job_new(struct dfg_served *served, struct dfg_web_request *request, const char *protocol)
 {
 	struct dfg_serving_job *job = dfg_zeros(1, sizeof *job);
-	if (!job)
+	if (!job) {
+		dfg_serving_error(served, request, protocol, 503, "no memory for the request");
 		return NULL;
+	}
 	job->request = request;
 	job->served = served;
 	job->live = dfg_served_live(served);
@@ -19,7 +21,7 @@ struct dfg_serving_job *dfg_job_new(struct dfg_served *served, struct dfg_web_re
 	job->is_binary = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->is_binary);
 	if (job->feed && job->output && job->value && job->is_binary)
 		return job;
-	dfg_job_free(job);
+	dfg_job_refuse(job, 0, dfg_no_memory("the request"));
 	return NULL;
 }
 
@@ -78,28 +80,30 @@ static bool is_name_of(const struct dfg_serving_port *port, const char *name)
 	return own == length && !memcmp(port->name, name, length);
 }
 
-struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, const char *name, struct dfg_tensor *tensor)
+struct dfg_err *dfg_job_find_input(struct dfg_serving_job *job, const char *name, uint32_t *out_input)
 {
 	const struct dfg_live_model *live = job->live;
-	struct dfg_err *err = NULL;
-	for (uint32_t i = 0; i < live->n_in; i++) {
-		const struct dfg_serving_port *port = &live->in[i];
-		if (!is_name_of(port, name))
-			continue;
-		if (job->feed[i].dtype)
-			err = DFG_ERR(DFG_DATA, "input '%.200s' is given twice", name);
-		else if (tensor->dtype != port->dtype || !dfg_shape_fits(&tensor->shape, &port->shape))
-			err = DFG_ERR(DFG_DATA, "input '%.200s' is %s, must be %s", name,
-				dfg_type_words(tensor->dtype, &tensor->shape).s, dfg_type_words(port->dtype, &port->shape).s);
-		if (err)
-			dfg_tensor_release(tensor);
-		else
-			job->feed[i] = *tensor;
-		return err;
-	}
-	dfg_tensor_release(tensor);
+	for (*out_input = 0; *out_input < live->n_in; ++*out_input)
+		if (is_name_of(&live->in[*out_input], name))
+			return NULL;
 	return DFG_ERR(DFG_DATA, "model '%.100s' has no input '%.200s'; its inputs are: %s", job->served->name, name,
 		names_of(live->in, live->n_in).s);
+}
+
+struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, uint32_t input, struct dfg_tensor *tensor)
+{
+	const struct dfg_serving_port *port = &job->live->in[input];
+	struct dfg_err *err = NULL;
+	if (job->feed[input].dtype)
+		err = DFG_ERR(DFG_DATA, "it is given twice");
+	else if (tensor->dtype != port->dtype || !dfg_shape_fits(&tensor->shape, &port->shape))
+		err = DFG_ERR(DFG_DATA, "its type is %s, must be %s", dfg_type_words(tensor->dtype, &tensor->shape).s,
+			dfg_type_words(port->dtype, &port->shape).s);
+	if (err)
+		dfg_tensor_release(tensor);
+	else
+		job->feed[input] = *tensor;
+	return err;
 }
 
 struct dfg_err *dfg_job_fetch(struct dfg_serving_job *job, const char *name)
@@ -182,4 +186,20 @@ void dfg_job_submit(struct dfg_serving_job *job)
 			DFG_ERR(DFG_DATA, "%lld requests wait for model '%.100s' already",
 				(long long)job->served->serving->options.queue, job->served->name));
 	}
+}
+
+void dfg_job_submit_json(struct dfg_serving_job *job, size_t size,
+	struct dfg_err *(*read)(struct dfg_serving_job *job, const struct dfg_json *root))
+{
+	struct dfg_json *root;
+	struct dfg_err *err = dfg_json_read(job->request->body, size, &job->arena, &root);
+	bool is_malformed = err || root->kind != DFG_JSON_OBJECT;
+	if (!err && is_malformed)
+		err = DFG_ERR(DFG_DATA, "the body must be a JSON object, not %s", dfg_json_kind_name(root->kind));
+	if (!err)
+		err = read(job, root);
+	if (err)
+		dfg_job_refuse(job, is_malformed && err->code == DFG_DATA ? 400 : 0, err);
+	else
+		dfg_job_submit(job);
 }

@@ -59,20 +59,13 @@ static void put_ports(struct dfg_json_out *json, const char *key, const struct d
 	dfg_json_close(json, ']');
 }
 
-static void put_version(struct dfg_json_out *json, uint64_t version)
-{
-	char text[24];
-	snprintf(text, sizeof text, "%llu", (unsigned long long)version);
-	dfg_json_string(json, text);
-}
-
 static void answer_metadata(struct dfg_served *served, struct dfg_web_request *request)
 {
 	struct dfg_json_out json = {0};
 	struct dfg_live_model *live = dfg_served_live(served);
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "name"), dfg_json_string(&json, served->name);
-	dfg_json_key(&json, "versions"), dfg_json_open(&json, '['), put_version(&json, live->version);
+	dfg_json_key(&json, "versions"), dfg_json_open(&json, '['), dfg_serving_put_version(&json, NULL, live);
 	dfg_json_close(&json, ']');
 	dfg_json_key(&json, "platform"), dfg_json_string(&json, "dfg_graphdef");
 	put_ports(&json, "inputs", live->in, live->n_in);
@@ -118,7 +111,7 @@ void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *requ
 	else if (!strncmp(rest, "/repository", 11))
 		dfg_serving_error(&serving->other, request, protocol, 501, "this server has no model repository");
 	else
-		dfg_serving_error(&serving->other, request, protocol, 404, "there is no path %.200s", request->path);
+		dfg_serving_error(&serving->other, request, protocol, 404, "unknown path %.200s", request->path);
 }
 
 static struct dfg_err *put_output(
@@ -167,7 +160,7 @@ static struct dfg_err *answer(struct dfg_serving_job *job, struct dfg_web_answer
 	struct dfg_err *err = NULL;
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "model_name"), dfg_json_string(&json, job->served->name);
-	dfg_json_key(&json, "model_version"), put_version(&json, job->live->version);
+	dfg_serving_put_version(&json, "model_version", job->live);
 	if (job->id)
 		dfg_json_key(&json, "id"), dfg_json_string(&json, job->id);
 	dfg_json_key(&json, "outputs"), dfg_json_open(&json, '[');
@@ -197,51 +190,43 @@ static struct dfg_err *read_shape(const struct dfg_json *input, struct dfg_shape
 	return NULL;
 }
 
-/* The shape is compared with the input's before there is memory for its elements. */
-static struct dfg_err *check_type(
-	const struct dfg_serving_job *job, const char *name, enum dfg_dtype dtype, const struct dfg_shape *shape)
-{
-	const struct dfg_live_model *live = job->live;
-	for (uint32_t i = 0; i < live->n_in; i++)
-		if (!strcmp(live->in[i].name, name) &&
-			(live->in[i].dtype != dtype || !dfg_shape_fits(shape, &live->in[i].shape)))
-			return DFG_ERR(DFG_DATA, "its type is %s, must be %s", dfg_type_words(dtype, shape).s,
-				dfg_type_words(live->in[i].dtype, &live->in[i].shape).s);
-	return NULL;
-}
-
-/* A list shorter than the shape's product cannot be right; so memory is bounded by the request's own size. */
-static struct dfg_err *check_count(const struct dfg_json *data, const struct dfg_shape *shape, size_t body)
+/* Memory is bounded by the request's own size: an element takes at least a byte of it. */
+static struct dfg_err *check_count(const struct dfg_shape *shape, size_t body)
 {
 	size_t bytes;
 	DFG_TRY(dfg_shape_bytes(shape, DFG_U8, &bytes));
-	if (bytes > body)
-		return DFG_ERR(DFG_DATA, "\"data\" has fewer elements than the shape %s", dfg_shape_words(shape).s);
-	return data->kind == DFG_JSON_ARRAY ? NULL : DFG_ERR(DFG_DATA, "\"data\" must be a list");
+	return bytes <= body ? NULL
+						 : DFG_ERR(DFG_DATA, "\"data\" has fewer elements than the shape %s", dfg_shape_words(shape).s);
+}
+
+static struct dfg_err *read_data(
+	struct dfg_serving_job *job, const struct dfg_json *input, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
+{
+	const struct dfg_json *parameters = dfg_json_get(input, "parameters"), *data;
+	struct dfg_shape shape;
+	uint64_t size;
+	DFG_TRY(read_shape(input, &shape));
+	if (dfg_json_get(parameters, "binary_data_size")) {
+		DFG_TRY(dfg_json_need_size(parameters, "binary_data_size", &size));
+		return dfg_kserve_take(job, size, dtype, &shape, out_tensor);
+	}
+	DFG_TRY(dfg_json_need(input, "data", DFG_JSON_ARRAY, &data));
+	DFG_TRY(check_count(&shape, job->request->size));
+	return dfg_json_to_tensor(data, dtype, &shape, out_tensor);
 }
 
 static struct dfg_err *read_input(struct dfg_serving_job *job, const struct dfg_json *input, const char *name)
 {
-	const struct dfg_json *type, *data;
-	struct dfg_shape shape;
+	const struct dfg_json *type;
 	struct dfg_tensor tensor;
+	uint32_t number;
+	DFG_TRY(dfg_job_find_input(job, name, &number));
 	DFG_TRY(dfg_json_need(input, "datatype", DFG_JSON_STRING, &type));
 	enum dfg_dtype dtype = dtype_of(type->string);
 	if (!dtype)
-		return DFG_ERR(DFG_DATA, "there is no datatype '%.40s'", type->string);
-	DFG_TRY(read_shape(input, &shape));
-	DFG_TRY(check_type(job, name, dtype, &shape));
-	const struct dfg_json *bytes = dfg_json_get(dfg_json_get(input, "parameters"), "binary_data_size");
-	if (bytes) {
-		uint64_t size;
-		DFG_TRY(dfg_json_need_size(dfg_json_get(input, "parameters"), "binary_data_size", &size));
-		DFG_TRY(dfg_kserve_take(job, size, dtype, &shape, &tensor));
-		return dfg_job_feed(job, name, &tensor);
-	}
-	DFG_TRY(dfg_json_need(input, "data", DFG_JSON_ARRAY, &data));
-	DFG_TRY(check_count(data, &shape, job->request->size));
-	DFG_TRY(dfg_json_to_tensor(data, dtype, &shape, &tensor));
-	return dfg_job_feed(job, name, &tensor);
+		return DFG_ERR(DFG_DATA, "unknown datatype '%.40s'", type->string);
+	DFG_TRY(read_data(job, input, dtype, &tensor));
+	return dfg_job_feed(job, number, &tensor);
 }
 
 static struct dfg_err *read_inputs(struct dfg_serving_job *job, const struct dfg_json *root)
@@ -286,27 +271,15 @@ static struct dfg_err *read_request(struct dfg_serving_job *job, const struct df
 static void infer(struct dfg_served *served, struct dfg_web_request *request)
 {
 	struct dfg_serving_job *job = dfg_job_new(served, request, protocol);
-	struct dfg_json *root;
-	if (!job) {
-		dfg_serving_error(served, request, protocol, 503, "no memory for the request");
-		return;
-	}
-	job->answer = answer;
 	size_t size;
-	struct dfg_err *err = dfg_kserve_divide(job, &size);
-	if (!err)
-		err = dfg_json_read(request->body, size, &job->arena, &root);
-	if (!err && root->kind != DFG_JSON_OBJECT)
-		err = DFG_ERR(DFG_DATA, "the body must be a JSON object, not %s", dfg_json_kind_name(root->kind));
-	if (err) {
-		dfg_job_refuse(job, err->code == DFG_DATA ? 400 : 0, err);
+	if (!job)
 		return;
-	}
-	err = read_request(job, root);
+	job->answer = answer;
+	struct dfg_err *err = dfg_kserve_divide(job, &size);
 	if (err)
-		dfg_job_refuse(job, 0, err);
+		dfg_job_refuse(job, 400, err);
 	else
-		dfg_job_submit(job);
+		dfg_job_submit_json(job, size, read_request);
 }
 
 static void answer_stats(struct dfg_served *served, struct dfg_web_request *request)

@@ -15,33 +15,40 @@ static void fill_port(
 	*port = (struct dfg_serving_port){.name = name, .edge = edge, .dtype = fact->dtype, .shape = fact->shape};
 }
 
-/* Marks the nodes that an edge depends on; the walk ends at fed edges. */
-static struct dfg_err *mark_needed(
-	struct dfg_live_model *live, struct dfg_edge from, const struct dfg_edges *fed, bool *needed)
+/* A walk from outputs to what they depend on. It ends at candidates for inputs, whose edges are fed. */
+struct walk {
+	const struct dfg_graph *graph;
+	struct dfg_edges candidate;
+	bool *has_candidate; /* by node */
+	uint32_t *seen;      /* by node: the number of the last walk that came to it, from 1; 0: none did */
+	uint32_t *stack, depth, number;
+};
+
+static void follow(struct walk *walk, struct dfg_edge edge, bool *reached)
 {
-	const struct dfg_graph *graph = &live->run.model.file.graph;
-	uint32_t *stack = dfg_arena_zeros(&live->run.model.arena, graph->count, sizeof *stack), depth = 0;
-	if (!stack)
-		return dfg_no_memory("the model");
-	if (!needed[from.node])
-		stack[depth++] = from.node;
-	needed[from.node] = true;
-	while (depth) {
-		const struct dfg_node *node = &graph->node[stack[--depth]];
-		for (uint32_t i = 0; i < node->n_in + node->n_control; i++) {
-			bool is_fed = needed[node->in[i].node];
-			for (uint32_t k = 0; k < fed->count && !is_fed; k++)
-				is_fed = dfg_edge_same(fed->edge[k], node->in[i]);
-			if (is_fed)
-				continue;
-			needed[node->in[i].node] = true;
-			stack[depth++] = node->in[i].node;
+	for (uint32_t k = 0; walk->has_candidate[edge.node] && k < walk->candidate.count; k++)
+		if (dfg_edge_same(walk->candidate.edge[k], edge)) {
+			reached[k] = true;
+			return;
 		}
-	}
-	return NULL;
+	if (walk->seen[edge.node] != walk->number)
+		walk->stack[walk->depth++] = edge.node;
+	walk->seen[edge.node] = walk->number;
 }
 
-/* The inputs that the user names; otherwise all placeholders, of which find_inputs() keeps those that are needed. */
+/* Marks the candidates that the edge depends on. */
+static void walk_from(struct walk *walk, struct dfg_edge edge, bool *reached)
+{
+	walk->number++;
+	follow(walk, edge, reached);
+	while (walk->depth) {
+		const struct dfg_node *node = &walk->graph->node[walk->stack[--walk->depth]];
+		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
+			follow(walk, node->in[i], reached);
+	}
+}
+
+/* The inputs that the user names; otherwise all placeholders, of which keep_needed() keeps those that are needed. */
 static struct dfg_err *find_candidates(
 	struct dfg_live_model *live, const struct dfg_words_list *feed, struct dfg_edges *out)
 {
@@ -61,75 +68,90 @@ static struct dfg_err *find_candidates(
 	return NULL;
 }
 
-static struct dfg_err *check_state(const struct dfg_live_model *live, const bool *needed, bool stateful)
+static struct dfg_err *start_walk(struct dfg_live_model *live, struct dfg_arena *scratch, struct walk *walk)
 {
-	const struct dfg_graph *graph = &live->run.model.file.graph;
-	for (uint32_t n = 0; n < graph->count && !stateful; n++)
-		if (needed[n] && graph->node[n].op && (graph->node[n].op->flags & DFG_WRITES))
+	uint32_t nodes = walk->graph->count;
+	walk->has_candidate = dfg_arena_zeros(scratch, nodes, sizeof *walk->has_candidate);
+	walk->seen = dfg_arena_zeros(scratch, nodes, sizeof *walk->seen);
+	walk->stack = dfg_arena_zeros(scratch, nodes, sizeof *walk->stack);
+	live->out = dfg_arena_zeros(&live->run.model.arena, live->run.fetch.count, sizeof *live->out);
+	live->in = dfg_arena_zeros(&live->run.model.arena, walk->candidate.count, sizeof *live->in);
+	if (!walk->has_candidate || !walk->seen || !walk->stack || !live->out || !live->in)
+		return dfg_no_memory("the model");
+	for (uint32_t k = 0; k < walk->candidate.count; k++)
+		walk->has_candidate[walk->candidate.edge[k].node] = true;
+	return NULL;
+}
+
+/* An output's `needs` are by candidate until keep_needed() has chosen the inputs. */
+static struct dfg_err *find_outputs(struct dfg_live_model *live, struct walk *walk)
+{
+	const struct dfg_edges *fetch = &live->run.fetch;
+	for (; live->n_out < fetch->count; live->n_out++) {
+		struct dfg_serving_port *out = &live->out[live->n_out];
+		fill_port(live, fetch->name[live->n_out], fetch->edge[live->n_out], out);
+		out->needs = dfg_arena_zeros(&live->run.model.arena, walk->candidate.count, sizeof *out->needs);
+		if (!out->needs)
+			return dfg_no_memory("the model");
+		walk_from(walk, out->edge, out->needs);
+	}
+	return NULL;
+}
+
+static bool any_needs(const struct dfg_live_model *live, uint32_t candidate)
+{
+	for (uint32_t i = 0; i < live->n_out; i++)
+		if (live->out[i].needs[candidate])
+			return true;
+	return false;
+}
+
+/* Makes inputs of the candidates that an output needs, and of those that the user names. */
+static struct dfg_err *keep_needed(struct dfg_live_model *live, const struct dfg_edges *candidate, bool keeps_all)
+{
+	for (uint32_t k = 0; k < candidate->count; k++) {
+		struct dfg_tensor nothing = {0};
+		if (!keeps_all && !any_needs(live, k))
+			continue;
+		for (uint32_t i = 0; i < live->n_out; i++)
+			live->out[i].needs[live->n_in] = live->out[i].needs[k];
+		fill_port(live, candidate->name[k], candidate->edge[k], &live->in[live->n_in++]);
+		DFG_TRY(dfg_feeds_add(&live->feeds, candidate->edge[k], &nothing));
+	}
+	return NULL;
+}
+
+static struct dfg_err *check_state(const struct walk *walk)
+{
+	const struct dfg_graph *graph = walk->graph;
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (walk->seen[n] && graph->node[n].op && (graph->node[n].op->flags & DFG_WRITES))
 			return DFG_ERR(DFG_DATA, "node '%s' (%s) writes state; --stateful serves it, one step at a time",
 				graph->node[n].name, graph->node[n].op_name);
 	return NULL;
 }
 
-static struct dfg_err *find_inputs(struct dfg_live_model *live, const struct dfg_serving_options *options)
+static struct dfg_err *find_ports(
+	struct dfg_live_model *live, const struct dfg_serving_options *options, struct dfg_arena *scratch)
 {
-	struct dfg_arena *arena = &live->run.model.arena;
-	struct dfg_edges all = {0}, none = {0};
-	bool *needed = dfg_arena_zeros(arena, live->run.model.file.graph.count, 1);
-	DFG_TRY(find_candidates(live, &options->feed, &all));
-	live->in = dfg_arena_zeros(arena, all.count, sizeof *live->in);
-	if (!needed || !live->in)
-		return dfg_no_memory("the model");
-	for (uint32_t i = 0; i < live->run.fetch.count; i++)
-		DFG_TRY(mark_needed(live, live->run.fetch.edge[i], options->feed.count ? &all : &none, needed));
-	DFG_TRY(check_state(live, needed, options->stateful));
-	for (uint32_t i = 0; i < all.count; i++) {
-		struct dfg_tensor nothing = {0};
-		if (!options->feed.count && !needed[all.edge[i].node])
-			continue;
-		fill_port(live, all.name[i], all.edge[i], &live->in[live->n_in++]);
-		DFG_TRY(dfg_feeds_add(&live->feeds, all.edge[i], &nothing));
-	}
-	return NULL;
+	struct walk walk = {.graph = &live->run.model.file.graph};
+	DFG_TRY(find_candidates(live, &options->feed, &walk.candidate));
+	DFG_TRY(start_walk(live, scratch, &walk));
+	DFG_TRY(find_outputs(live, &walk));
+	DFG_TRY(keep_needed(live, &walk.candidate, options->feed.count));
+	return options->stateful ? NULL : check_state(&walk);
 }
 
-static struct dfg_err *find_needs(struct dfg_live_model *live, struct dfg_serving_port *out)
-{
-	struct dfg_arena *arena = &live->run.model.arena;
-	uint32_t nodes = live->run.model.file.graph.count;
-	out->needs = dfg_arena_zeros(arena, live->n_in, sizeof *out->needs);
-	bool *needed = dfg_arena_zeros(arena, nodes, 1);
-	if (!out->needs || !needed)
-		return dfg_no_memory("the model");
-	DFG_TRY(mark_needed(live, out->edge, &(struct dfg_edges){0}, needed));
-	for (uint32_t i = 0; i < live->n_in; i++)
-		out->needs[i] = needed[live->in[i].edge.node];
-	return NULL;
-}
-
-static struct dfg_err *find_outputs(struct dfg_live_model *live)
-{
-	const struct dfg_edges *fetch = &live->run.fetch;
-	live->out = dfg_arena_zeros(&live->run.model.arena, fetch->count, sizeof *live->out);
-	if (!live->out)
-		return dfg_no_memory("the model");
-	for (; live->n_out < fetch->count; live->n_out++) {
-		fill_port(live, fetch->name[live->n_out], fetch->edge[live->n_out], &live->out[live->n_out]);
-		DFG_TRY(find_needs(live, &live->out[live->n_out]));
-	}
-	return NULL;
-}
-
+/* The plan is made now so that variables are initialised, and faults are found, before any request. */
 static struct dfg_err *open_run(const struct dfg_served *served, struct dfg_live_model *live)
 {
-	const struct dfg_serving_options *options = &served->serving->options;
+	struct dfg_arena scratch = {0};
+	struct dfg_plan *plan;
 	DFG_TRY(dfg_run_open(served->path, NULL, &live->run));
-	DFG_TRY(find_inputs(live, options));
-	DFG_TRY(find_outputs(live));
+	struct dfg_err *err = find_ports(live, &served->serving->options, &scratch);
+	dfg_arena_release(&scratch);
 	live->version = live->run.loaded_step ? live->run.loaded_step : 1;
-	struct dfg_plan
-		*plan; /* made now so that the variables are initialised, and faults are found, before any request */
-	return dfg_run_plan(&live->run, &live->feeds, &live->run.fetch, &plan);
+	return err ? err : dfg_run_plan(&live->run, &live->feeds, &live->run.fetch, &plan);
 }
 
 /* The sources: those of the command line, then the model's own. */

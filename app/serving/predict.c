@@ -11,33 +11,21 @@
  */
 static const char protocol[] = "tensorflow-rest";
 
-static struct dfg_err *no_memory(void)
-{
-	return dfg_no_memory("the request");
-}
-
 /* Reads a column: nested lists, or a scalar. */
-static struct dfg_err *feed_column(
-	struct dfg_serving_job *job, const struct dfg_serving_port *port, const struct dfg_json *data)
+static struct dfg_err *feed_column(struct dfg_serving_job *job, uint32_t input, const struct dfg_json *data)
 {
 	struct dfg_shape shape;
 	struct dfg_tensor tensor;
 	DFG_TRY(dfg_json_shape(data, &shape));
-	if (!dfg_shape_fits(&shape, &port->shape))
-		return DFG_ERR(
-			DFG_DATA, "its shape is %s, must be %s", dfg_shape_words(&shape).s, dfg_shape_words(&port->shape).s);
-	DFG_TRY(dfg_json_to_tensor(data, port->dtype, &shape, &tensor));
-	return dfg_job_feed(job, port->name, &tensor);
+	DFG_TRY(dfg_json_to_tensor(data, job->live->in[input].dtype, &shape, &tensor));
+	return dfg_job_feed(job, input, &tensor);
 }
 
 static struct dfg_err *feed_named(struct dfg_serving_job *job, const char *name, const struct dfg_json *data)
 {
-	const struct dfg_live_model *live = job->live;
-	for (uint32_t i = 0; i < live->n_in; i++)
-		if (!strcmp(live->in[i].name, name))
-			return dfg_err_note(feed_column(job, &live->in[i], data), "input '%.200s'", name);
-	struct dfg_tensor nothing = {0};
-	return dfg_job_feed(job, name, &nothing); /* names the inputs */
+	uint32_t input;
+	DFG_TRY(dfg_job_find_input(job, name, &input));
+	return dfg_err_note(feed_column(job, input, data), "input '%.200s'", name);
 }
 
 /* The only input; a request that does not name its input needs one. */
@@ -73,7 +61,7 @@ static struct dfg_err *gather(
 {
 	struct dfg_json *column = dfg_arena_zeros(&job->arena, 1, sizeof *column), **last;
 	if (!column)
-		return no_memory();
+		return dfg_no_memory("the request");
 	*column = (struct dfg_json){.kind = DFG_JSON_ARRAY, .count = instances->count};
 	last = &column->first;
 	size_t i = 0;
@@ -83,7 +71,7 @@ static struct dfg_err *gather(
 		if (!value || instance->count != instances->first->count)
 			return DFG_ERR(DFG_DATA, "instance %zu does not have the same inputs as the first one", i);
 		if (!copy)
-			return no_memory();
+			return dfg_no_memory("the request");
 		*copy = *value;
 		copy->next = NULL;
 		*last = copy;
@@ -123,7 +111,7 @@ static struct dfg_tensor row_of(const struct dfg_tensor *tensor, int64_t i)
 	return row;
 }
 
-static struct dfg_err *put_row(struct dfg_serving_job *job, struct dfg_json_out *json, int64_t i)
+static void put_row(struct dfg_serving_job *job, struct dfg_json_out *json, int64_t i)
 {
 	bool is_named = job->n_output > 1;
 	if (is_named)
@@ -136,7 +124,6 @@ static struct dfg_err *put_row(struct dfg_serving_job *job, struct dfg_json_out 
 	}
 	if (is_named)
 		dfg_json_close(json, '}');
-	return NULL;
 }
 
 static struct dfg_err *answer_rows(struct dfg_serving_job *job, struct dfg_json_out *json)
@@ -148,7 +135,7 @@ static struct dfg_err *answer_rows(struct dfg_serving_job *job, struct dfg_json_
 				job->live->out[job->output[k]].name, dfg_type_words(job->value[k].dtype, &job->value[k].shape).s);
 	dfg_json_key(json, "predictions"), dfg_json_open(json, '[');
 	for (int64_t i = 0; i < first->dim[0]; i++)
-		DFG_TRY(put_row(job, json, i));
+		put_row(job, json, i);
 	dfg_json_close(json, ']');
 	return NULL;
 }
@@ -194,24 +181,10 @@ static struct dfg_err *read_request(struct dfg_serving_job *job, const struct df
 static void predict(struct dfg_served *served, struct dfg_web_request *request)
 {
 	struct dfg_serving_job *job = dfg_job_new(served, request, protocol);
-	struct dfg_json *root;
-	if (!job) {
-		dfg_serving_error(served, request, protocol, 503, "no memory for the request");
+	if (!job)
 		return;
-	}
 	job->answer = answer;
-	struct dfg_err *err = dfg_json_read(request->body, request->size, &job->arena, &root);
-	if (!err && root->kind != DFG_JSON_OBJECT)
-		err = DFG_ERR(DFG_DATA, "the body must be a JSON object, not %s", dfg_json_kind_name(root->kind));
-	if (err) {
-		dfg_job_refuse(job, err->code == DFG_DATA ? 400 : 0, err);
-		return;
-	}
-	err = read_request(job, root);
-	if (err)
-		dfg_job_refuse(job, 0, err);
-	else
-		dfg_job_submit(job);
+	dfg_job_submit_json(job, request->size, read_request);
 }
 
 static void put_text(struct dfg_json_out *json, const char *key, const char *text)
@@ -222,13 +195,11 @@ static void put_text(struct dfg_json_out *json, const char *key, const char *tex
 static void answer_status(struct dfg_served *served, struct dfg_web_request *request)
 {
 	struct dfg_json_out json = {0};
-	char version[24];
 	struct dfg_live_model *live = dfg_served_live(served);
-	snprintf(version, sizeof version, "%llu", (unsigned long long)live->version);
-	dfg_live_model_unref(live);
 	dfg_json_open(&json, '{'), dfg_json_key(&json, "model_version_status"), dfg_json_open(&json, '[');
 	dfg_json_open(&json, '{');
-	put_text(&json, "version", version);
+	dfg_serving_put_version(&json, "version", live);
+	dfg_live_model_unref(live);
 	put_text(&json, "state", "AVAILABLE");
 	dfg_json_key(&json, "status"), dfg_json_open(&json, '{');
 	put_text(&json, "error_code", "OK");
@@ -286,11 +257,10 @@ static void put_ports(struct dfg_json_out *json, const char *key, const struct d
 static void answer_metadata(struct dfg_served *served, struct dfg_web_request *request)
 {
 	struct dfg_json_out json = {0};
-	char version[24];
 	struct dfg_live_model *live = dfg_served_live(served);
-	snprintf(version, sizeof version, "%llu", (unsigned long long)live->version);
 	dfg_json_open(&json, '{'), dfg_json_key(&json, "model_spec"), dfg_json_open(&json, '{');
-	put_text(&json, "name", served->name), put_text(&json, "signature_name", ""), put_text(&json, "version", version);
+	put_text(&json, "name", served->name), put_text(&json, "signature_name", "");
+	dfg_serving_put_version(&json, "version", live);
 	dfg_json_close(&json, '}');
 	for (int i = 0; i < 4; i++) {
 		static const char *const key[] = {"metadata", "signature_def", "signature_def", "serving_default"};

@@ -94,6 +94,17 @@ static struct dfg_err *run_plan(struct dfg_serving_job *job)
 	return dfg_plan_run(plan, own.value, job->value);
 }
 
+/* The extent of the first input whose leading dimension is not declared; 1: there is none. */
+static int64_t rows_of(const struct dfg_serving_job *job)
+{
+	for (uint32_t i = 0; i < job->live->n_in; i++) {
+		const struct dfg_shape *declared = &job->live->in[i].shape, *given = &job->feed[i].shape;
+		if (job->feed[i].dtype && declared->rank > 0 && declared->dim[0] < 0)
+			return given->dim[0];
+	}
+	return 1;
+}
+
 static struct dfg_err *run_step(struct dfg_serving_job *job, struct dfg_web_answer *answer)
 {
 	uint64_t begin = dfg_now();
@@ -105,7 +116,7 @@ static struct dfg_err *run_step(struct dfg_serving_job *job, struct dfg_web_answ
 	pthread_mutex_lock(&served->lock);
 	served->steps++;
 	dfg_histogram_add(&served->queued, (double)(begin - job->begin_ns) / 1e9, dfg_seconds_bounds);
-	dfg_histogram_add(&served->rows, 1, dfg_rows_bounds);
+	dfg_histogram_add(&served->rows, (double)rows_of(job), dfg_rows_bounds);
 	pthread_mutex_unlock(&served->lock);
 	return err ? err : job->answer(job, answer);
 }

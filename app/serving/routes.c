@@ -39,16 +39,30 @@ const char *dfg_url_parameter(struct dfg_arena *arena, const char *query, const 
 	return NULL;
 }
 
+void dfg_serving_put_error(struct dfg_text *body, const char *text)
+{
+	struct dfg_json_out json = {.text = *body};
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "error"), dfg_json_string(&json, text);
+	dfg_json_close(&json, '}');
+	dfg_text_put(&json.text, "\n", 1);
+	*body = json.text;
+}
+
+void dfg_serving_put_version(struct dfg_json_out *json, const char *key, const struct dfg_live_model *live)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%llu", (unsigned long long)live->version);
+	if (key)
+		dfg_json_key(json, key);
+	dfg_json_string(json, text);
+}
+
 void dfg_serving_refuse(void *arg, int status, const char *why, struct dfg_text *out_body)
 {
 	struct dfg_serving *serving = arg;
-	struct dfg_json_out json = {0};
 	dfg_served_count(&serving->other, "none", status);
-	dfg_json_open(&json, '{');
-	dfg_json_key(&json, "error"), dfg_json_string(&json, why);
-	dfg_json_close(&json, '}');
-	dfg_text_put(&json.text, "\n", 1);
-	*out_body = json.text;
+	dfg_serving_put_error(out_body, why);
 }
 
 static const char *field_of(int status)
@@ -95,17 +109,12 @@ void dfg_serving_error(
 	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, int status, const char *fmt, ...)
 {
 	struct dfg_web_answer answer = {.status = status, .type = "application/json"};
-	struct dfg_json_out json = {0};
 	char text[1200];
 	va_list args;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	dfg_json_open(&json, '{');
-	dfg_json_key(&json, "error"), dfg_json_string(&json, text);
-	dfg_json_close(&json, '}');
-	dfg_text_put(&json.text, "\n", 1);
-	answer.body = json.text;
+	dfg_serving_put_error(&answer.body, text);
 	dfg_serving_reply(served, request, protocol, &answer);
 }
 
@@ -179,7 +188,7 @@ static void refuse_model(
 {
 	char names[256];
 	list_models(serving, names);
-	dfg_serving_error(&serving->other, request, protocol, 404, "there is no model '%.*s'; the models are: %s",
+	dfg_serving_error(&serving->other, request, protocol, 404, "unknown model '%.*s'; the models are: %s",
 		(int)(length < 200 ? length : 200), name, names);
 }
 
@@ -261,7 +270,7 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 		dfg_serving_metrics(serving, request);
 	else
 		dfg_serving_error(&serving->other, request, "none", 404,
-			"there is no path %.200s; there are /, /v2, /v1/models/NAME, /run and /metrics", request->path);
+			"unknown path %.200s; the paths are /, /v2, /v1/models/NAME, /run and /metrics", request->path);
 }
 
 void dfg_serving_handle(void *arg, struct dfg_web_request *request)

@@ -31,7 +31,7 @@ struct dfg_live_model {
 };
 
 /* Requests of one kind, as /metrics counts them. */
-enum { DFG_SERVING_BUCKETS = 14, DFG_SERVING_CODES = 24 };
+enum { DFG_SERVING_BUCKETS = 14, DFG_SERVING_COUNTS = 128 };
 struct dfg_serving_histogram {
 	uint64_t bucket[DFG_SERVING_BUCKETS + 1];
 	double sum;
@@ -54,7 +54,7 @@ struct dfg_served {
 		const char *protocol;
 		int status;
 		uint64_t count;
-	} count[DFG_SERVING_CODES * 4];
+	} count[DFG_SERVING_COUNTS];
 };
 
 struct dfg_serving {
@@ -111,13 +111,18 @@ void dfg_live_model_unref(struct dfg_live_model *live);            /* NULL is fi
 struct dfg_live_model *dfg_served_live(struct dfg_served *served); /* a new reference */
 
 /* job.c. Errors of these become answers: dfg_job_refuse(). */
-struct dfg_serving_job *dfg_job_new(
-	struct dfg_served *served, struct dfg_web_request *request, const char *protocol); /* NULL: no memory */
-/* Takes the tensor, also on failure. */
-DFG_MUST_CHECK struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, const char *name, struct dfg_tensor *tensor);
+/* NULL: memory is short, and the request is answered. */
+struct dfg_serving_job *dfg_job_new(struct dfg_served *served, struct dfg_web_request *request, const char *protocol);
+/* The number of an input; DFG_DATA lists the inputs if there is none of that name. */
+DFG_MUST_CHECK struct dfg_err *dfg_job_find_input(struct dfg_serving_job *job, const char *name, uint32_t *out_input);
+/* Gives an input its value. Takes the tensor, also on failure; errors do not name the input. */
+DFG_MUST_CHECK struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, uint32_t input, struct dfg_tensor *tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_job_fetch(struct dfg_serving_job *job, const char *name);
 /* Checks that all inputs are given, chooses all outputs if none is, and queues the job. */
 void dfg_job_submit(struct dfg_serving_job *job);
+/* Reads the JSON object in the first `size` bytes of the body, and the request from it, and submits or refuses the job. */
+void dfg_job_submit_json(struct dfg_serving_job *job, size_t size,
+	struct dfg_err *(*read)(struct dfg_serving_job *job, const struct dfg_json *root));
 /* Answers with the status that fits the error, which is taken, and frees the job. */
 void dfg_job_refuse(struct dfg_serving_job *job, int status, struct dfg_err *err);
 void dfg_job_free(struct dfg_serving_job *job);
@@ -137,6 +142,10 @@ void dfg_serving_error(struct dfg_served *served, struct dfg_web_request *reques
 /* Counts and answers; the JSON is taken. */
 void dfg_serving_reply(
 	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, struct dfg_web_answer *answer);
+/* Adds {"error": TEXT} and a line feed. */
+void dfg_serving_put_error(struct dfg_text *body, const char *text);
+/* The version of a model, which is a string in JSON. */
+void dfg_serving_put_version(struct dfg_json_out *json, const char *key, const struct dfg_live_model *live);
 void dfg_serving_reply_json(
 	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, struct dfg_json_out *json);
 

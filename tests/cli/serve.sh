@@ -87,7 +87,7 @@ infer 400 '{"inputs":[' 'line 1'
 infer 400 '[]' 'the body must be a JSON object'
 infer 422 '{}' 'inputs'
 infer 422 '{"inputs":[{"name":"x"}]}' 'datatype'
-infer 422 '{"inputs":[{"name":"x","datatype":"FP99","shape":[1,3],"data":[1,2,3]}]}' "there is no datatype 'FP99'"
+infer 422 '{"inputs":[{"name":"x","datatype":"FP99","shape":[1,3],"data":[1,2,3]}]}' "unknown datatype 'FP99'"
 infer 422 '{"inputs":[{"name":"x","datatype":"FP64","shape":[1,3],"data":[1,2,3]}]}' "its type is f64[1,3], must be f32[?,3]"
 infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}' "must be f32[?,3]"
 infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,-3],"data":[1,2,3]}]}' 'integers of at least 0'
@@ -121,6 +121,8 @@ ask 421 -H 'Host: elsewhere.example' "$url/v2"
 ask 501 -X POST "$url/v2/repository/index"
 ask 200 "$url/metrics"
 has answer 'dfg_requests_total{model="two",protocol="tensorflow-rest",code="501"} 1'
+# Some of these requests had several rows.
+awk '/^dfg_batch_size_sum/ {rows = $2} /^dfg_batch_size_count/ {steps = $2} END {exit !(rows > steps)}' answer
 has answer 'dfg_request_seconds_bucket{model="two",le="+Inf"}'
 grep -q '^process_resident_memory_bytes [1-9]' answer
 
@@ -278,6 +280,23 @@ mv next ck/step-6
 echo damaged >ck/step-6/data.safetensors
 within grep -q "step-6" talk
 same fit fit.txt
+stop
+
+# An input may be any tensor: the one that it is computed from is not needed then.
+cat >half.dfg <<'X'
+input x: f32[]
+h = x * 2
+output y = h + 1
+output z = x - 1
+X
+"$DFG" build half.dfg -o half.pb
+start half.pb --feed h,x
+ask 200 "$url/v1/models/half:predict" -d '{"inputs":{"h":5}}'
+equals '{"outputs":6}'
+ask 200 "$url/v1/models/half:predict" -d '{"inputs":{"x":5}}'
+equals '{"outputs":4}'
+ask 200 "$url/v1/models/half:predict" -d '{"inputs":{"h:0":5,"x":1}}'
+equals '{"outputs":{"y":6,"z":0}}'
 stop
 
 # What cannot be served.
