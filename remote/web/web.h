@@ -35,7 +35,6 @@ struct dfg_web_request {
 	unsigned fields;
 	const uint8_t *body;
 	size_t size;
-	const char *protocol;         /* "http1", "http2" */
 	uint64_t begin_ns;            /* of the monotonic clock: its first byte came */
 	atomic_uint_fast64_t gone_ns; /* time at which the client ended its side of the connection; 0: it has not */
 };

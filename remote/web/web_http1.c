@@ -153,7 +153,6 @@ static bool take_head(struct dfg_web_connection *connection, size_t size)
 		.query = question ? question + 1 : "",
 		.field = exchange->head.field,
 		.fields = exchange->head.fields,
-		.protocol = "http1",
 		.begin_ns = connection->begin_ns};
 	if (exchange->head.expects_continue && !connection->in_size)
 		(void)!send(connection->fd, "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL);
@@ -185,7 +184,7 @@ static bool find_head(struct dfg_web_connection *connection)
 	return size && take_head(connection, size);
 }
 
-/* Handles the bytes that have come, up to the end of one request. */
+/* Handles the bytes that have come, until a request is handed over. */
 void dfg_web_http1_receive(struct dfg_web_connection *connection)
 {
 	while (!connection->handled && !connection->is_last && !connection->is_dead && connection->in_size) {

@@ -63,7 +63,7 @@ static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, v
 		.stream = frame->hd.stream_id,
 		.next_stream = connection->streams,
 		.at_stream = &connection->streams,
-		.request = {.method = "", .path = "", .query = "", .protocol = "http2", .begin_ns = dfg_now()}};
+		.request = {.method = "", .path = "", .query = "", .begin_ns = dfg_now()}};
 	if (connection->streams)
 		connection->streams->at_stream = &exchange->next_stream;
 	connection->streams = exchange;
