@@ -5,19 +5,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Each replica has as many hosts, in the order of the list. */
-static struct dfg_err *find_first(struct dfg_distributed *distributed)
-{
-	uint32_t replicas = distributed->options.replicas ? distributed->options.replicas : 1;
-	uint32_t hosts = distributed->hosts.count;
-	distributed->first = distributed->hosts;
-	distributed->first.count = hosts / replicas;
-	if (replicas > hosts || hosts % replicas)
-		return DFG_ERR(
-			DFG_DATA, "--hosts has %u workers, which cannot be divided evenly among %u replicas", hosts, replicas);
-	return NULL;
-}
-
 struct dfg_err *dfg_distributed_open(
 	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed)
 {
@@ -31,7 +18,7 @@ struct dfg_err *dfg_distributed_open(
 		return DFG_ERR(DFG_USAGE, "--lease must be from 0.1 to 86400 seconds, not %g", asked->lease);
 	struct dfg_err *err = dfg_placement_hosts(options->placement, &out_distributed->arena, &out_distributed->hosts);
 	if (!err)
-		err = find_first(out_distributed);
+		err = dfg_placement_first_replica(&out_distributed->hosts, options->replicas, &out_distributed->first);
 	if (!err)
 		err = dfg_placement_check(options->placement, &out_distributed->first, &out_distributed->arena);
 	if (err)

@@ -19,25 +19,26 @@ static struct dfg_err *open_graph(const char *path, const struct dfg_graph_input
 }
 
 /* The plan must name these workers, because its transfers go to devices by name. */
-static struct dfg_err *check_devices(const struct dfg_plan_folder *plan, const struct dfg_hosts *hosts)
+static struct dfg_err *check_devices(const struct dfg_plan_folder *plan, const struct dfg_distributed *distributed)
 {
+	const struct dfg_hosts *hosts = &distributed->first;
 	if (plan->parts.parts != hosts->count)
-		return DFG_ERR(
-			DFG_DATA, "the plan is for %u workers, but --hosts has %u for a replica", plan->parts.parts, hosts->count);
+		return DFG_ERR(DFG_DATA, "the plan is for %u workers, but --hosts has %u%s", plan->parts.parts, hosts->count,
+			distributed->options.replicas > 1 ? " for each replica" : "");
 	for (uint32_t i = 0; i < hosts->count; i++)
 		if (strcmp(plan->device[i], hosts->device[i]) != 0)
 			return DFG_ERR(DFG_DATA, "w%u is %s in the plan, but %s in --hosts", i, plan->device[i], hosts->device[i]);
 	return NULL;
 }
 
-static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model *model)
+static struct dfg_err *join_plan(const struct dfg_distributed *distributed, struct dfg_model *model)
 {
 	const struct dfg_plan_folder *plan = &model->plan;
 	const struct dfg_graph **part = dfg_arena_zeros(&model->arena, plan->parts.parts, sizeof(struct dfg_graph *));
 	const struct dfg_verify_options verify = {.joined = true};
 	if (!part)
 		return dfg_no_memory("the model");
-	DFG_TRY(check_devices(plan, hosts));
+	DFG_TRY(check_devices(plan, distributed));
 	for (uint32_t i = 0; i < plan->parts.parts; i++) {
 		part[i] = &plan->parts.part[i];
 		DFG_TRY(dfg_err_note(dfg_verify(part[i], NULL, NULL), "w%u.pb", i));
@@ -46,11 +47,11 @@ static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model
 	return dfg_verify(&model->file.graph, &verify, &model->facts);
 }
 
-static struct dfg_err *open_plan(
-	const char *path, const struct dfg_graph_input *input, const struct dfg_hosts *hosts, struct dfg_model *model)
+static struct dfg_err *open_plan(const char *path, const struct dfg_graph_input *input,
+	const struct dfg_distributed *distributed, struct dfg_model *model)
 {
 	DFG_TRY(dfg_graph_input_plan(path, input, NULL, &model->plan));
-	struct dfg_err *err = join_plan(hosts, model);
+	struct dfg_err *err = join_plan(distributed, model);
 	if (!err && !(model->file.graph.source = dfg_arena_copy(&model->file.arena, path, strlen(path))))
 		err = dfg_no_memory("the model");
 	return dfg_err_of_file(err, path);
@@ -78,8 +79,7 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_in
 	*out_model = (struct dfg_model){.report = input->report};
 	if (plan && distributed->options.placement->place.count)
 		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes already have devices", path);
-	struct dfg_err *err =
-		plan ? open_plan(path, input, &distributed->first, out_model) : open_graph(path, input, out_model);
+	struct dfg_err *err = plan ? open_plan(path, input, distributed, out_model) : open_graph(path, input, out_model);
 	if (!err && plan)
 		err = dfg_err_of_file(check_shards(out_model, distributed, &session), path);
 	if (!err && !plan)

@@ -15,6 +15,19 @@ struct dfg_err *dfg_placement_hosts(
 	return dfg_err_note(dfg_hosts_read(placement->hosts, arena, out_hosts), "--hosts");
 }
 
+struct dfg_err *dfg_placement_first_replica(
+	const struct dfg_hosts *hosts, uint32_t replicas, struct dfg_hosts *out_first)
+{
+	*out_first = *hosts;
+	if (replicas < 2)
+		return NULL;
+	out_first->count = hosts->count / replicas;
+	if (replicas > hosts->count || hosts->count % replicas)
+		return DFG_ERR(DFG_DATA, "--hosts has %u workers, which cannot be divided evenly among %u replicas",
+			hosts->count, replicas);
+	return NULL;
+}
+
 /* "random:SEED" is not a pattern. */
 static bool is_random(const char *word)
 {

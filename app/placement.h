@@ -17,6 +17,13 @@ struct dfg_placement {
 DFG_MUST_CHECK struct dfg_err *dfg_placement_hosts(
 	const struct dfg_placement *placement, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
 
+/*
+ * Divides the hosts, in their order, evenly among the replicas (0: 1): *out_first has those of the first replica, which
+ * it borrows. DFG_DATA if they cannot be divided.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_placement_first_replica(
+	const struct dfg_hosts *hosts, uint32_t replicas, struct dfg_hosts *out_first);
+
 /* The start of HOST in NAME=HOST:@FILE, strcspn(host, ":") bytes long; NULL if the word has another form or several hosts. */
 const char *dfg_data_host(const char *word);
 

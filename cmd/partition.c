@@ -35,7 +35,7 @@ struct partitioning {
 	struct dfg_graph_file file;
 	struct dfg_facts facts;
 	struct dfg_arena arena;
-	struct dfg_hosts hosts;
+	struct dfg_hosts hosts; /* of one replica */
 	struct dfg_parts parts;
 	struct dfg_placed *placed;
 	struct dfg_phases phases;
@@ -80,17 +80,12 @@ static struct dfg_err *shard(struct partitioning *work)
 	return err;
 }
 
-/* The plan is of one replica; each has as many hosts. */
+/* The plan is that of one replica. */
 static struct dfg_err *find_hosts(struct partitioning *work)
 {
-	uint32_t replicas = dfg_shared.replication.n_replicas;
-	DFG_TRY(dfg_placement_hosts(&dfg_shared.placement, &work->arena, &work->hosts));
-	uint32_t hosts = work->hosts.count;
-	if (replicas > hosts || hosts % replicas)
-		return DFG_ERR(
-			DFG_DATA, "--hosts has %u workers, which cannot be divided evenly among %u replicas", hosts, replicas);
-	work->hosts.count = hosts / replicas;
-	return NULL;
+	struct dfg_hosts all;
+	DFG_TRY(dfg_placement_hosts(&dfg_shared.placement, &work->arena, &all));
+	return dfg_placement_first_replica(&all, dfg_shared.replication.n_replicas, &work->hosts);
 }
 
 static struct dfg_err *cut(struct partitioning *work)

@@ -71,7 +71,7 @@ status 0 "$DFG" partition train.pb --hosts local:4 --replicas 2 --place 'w*=w1' 
 run plan parts --hosts local:4 --replicas 2
 cmp alone.safetensors plan.safetensors
 
-# What does not fit the plan.
+# Numbers of shards, replicas and workers other than those of the plan are refused; a batch of fixed size cannot be cut.
 refused() { # WORDS OPTIONS...
 	words=$1
 	shift
@@ -81,7 +81,7 @@ refused() { # WORDS OPTIONS...
 refused 'plan: the plan is for 6 shards, fewer than 7 replicas: partition with --shards' plan --hosts local:7 --replicas 7
 refused 'plan: the plan is for --shards 6, not 4' plan --hosts local:2 --replicas 2 --shards 4
 refused 'one: the plan is for 1 shard, fewer than 2 replicas: partition with --shards' one --hosts local:2 --replicas 2
-refused 'parts: the plan is for 2 workers, but --hosts has 1 for a replica' parts --hosts local:2 --replicas 2
+refused 'parts: the plan is for 2 workers, but --hosts has 1 for each replica' parts --hosts local:2 --replicas 2
 status 65 "$DFG" partition train.pb --hosts local:3 --replicas 2 -o bad
 has err '--hosts has 3 workers, which cannot be divided evenly among 2 replicas'
 sed 's/f32\[n/f32[8/' fit.dfg >fixed.dfg
