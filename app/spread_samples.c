@@ -28,21 +28,9 @@ bool dfg_spread_is(const char *words)
 /* Adds samples to those of the parts before them. */
 static struct dfg_err *append(struct dfg_samples *all, const struct dfg_samples *more, const char *file)
 {
-	struct dfg_shape one = all->shape, other = more->shape;
-	int64_t n = other.dim[0];
-	one.dim[0] = other.dim[0] = DFG_UNKNOWN;
-	if (!other.rank)
+	if (!more->shape.rank)
 		return DFG_ERR(DFG_DATA, "%s is one value, not a list of samples", file);
-	if (!all->dtype) {
-		*all = (struct dfg_samples){.dtype = more->dtype, .shape = more->shape};
-		return NULL;
-	}
-	if (more->dtype != all->dtype || !dfg_shape_equal(&one, &other))
-		return DFG_ERR(DFG_DATA, "%s holds samples of %s, but the files before it of %s", file,
-			dfg_type_words(more->dtype, &other).s, dfg_type_words(all->dtype, &one).s);
-	if (__builtin_add_overflow(all->shape.dim[0], n, &all->shape.dim[0]))
-		return DFG_ERR(DFG_DATA, "%s: the files have too many samples", file);
-	return NULL;
+	return dfg_samples_extend(all, more->dtype, &more->shape, file);
 }
 
 /* Opens "HOST:@F1,@F2", whose colon is replaced by a zero, or "@F1,@F2". */

@@ -148,6 +148,24 @@ struct dfg_err *dfg_samples_take(
 	return err;
 }
 
+struct dfg_err *dfg_samples_extend(
+	struct dfg_samples *samples, enum dfg_dtype dtype, const struct dfg_shape *shape, const char *words)
+{
+	struct dfg_shape row = *shape, before = samples->shape;
+	row.dim[0] = before.dim[0] = DFG_UNKNOWN;
+	if (!samples->dtype) {
+		samples->dtype = dtype;
+		samples->shape = *shape;
+		return NULL;
+	}
+	if (dtype != samples->dtype || !dfg_shape_equal(&before, &row))
+		return DFG_ERR(DFG_DATA, "%s holds samples of %s, but the files before it of %s", words,
+			dfg_type_words(dtype, &row).s, dfg_type_words(samples->dtype, &before).s);
+	if (__builtin_add_overflow(samples->shape.dim[0], shape->dim[0], &samples->shape.dim[0]))
+		return DFG_ERR(DFG_DATA, "%s: the files have too many samples", words);
+	return NULL;
+}
+
 static struct dfg_err *add_part(struct dfg_samples *samples, const char *words, const struct dfg_array_input *input,
 	bool regular, struct dfg_err **unfit)
 {
@@ -158,24 +176,11 @@ static struct dfg_err *add_part(struct dfg_samples *samples, const char *words, 
 	if (!part->words)
 		return dfg_no_memory("the name of a file");
 	memcpy(part->words, words, strlen(words));
-	const enum dfg_dtype dtype = dfg_array_rows_dtype(&part->rows);
-	struct dfg_shape shape = *dfg_array_rows_shape(&part->rows);
-	if (samples->parts > 1 && (!shape.rank || !samples->shape.rank))
-		return DFG_ERR(DFG_DATA, "%s is one value, not a list of samples", shape.rank ? samples->part[0].words : words);
-	if (samples->parts == 1) {
-		samples->dtype = dtype;
-		samples->shape = shape;
-		part->end = shape.dim[0];
-		return NULL;
-	}
-	int64_t n = shape.dim[0];
-	struct dfg_shape first = samples->shape;
-	first.dim[0] = shape.dim[0] = DFG_UNKNOWN;
-	if (dtype != samples->dtype || !dfg_shape_equal(&first, &shape))
-		return DFG_ERR(DFG_DATA, "%s holds samples of %s, but the files before it of %s", words,
-			dfg_type_words(dtype, &shape).s, dfg_type_words(samples->dtype, &first).s);
-	if (__builtin_add_overflow(samples->shape.dim[0], n, &samples->shape.dim[0]))
-		return DFG_ERR(DFG_DATA, "%s: the files have too many samples", words);
+	const struct dfg_shape *shape = dfg_array_rows_shape(&part->rows);
+	if (samples->parts > 1 && (!shape->rank || !samples->shape.rank))
+		return DFG_ERR(
+			DFG_DATA, "%s is one value, not a list of samples", shape->rank ? samples->part[0].words : words);
+	DFG_TRY(dfg_samples_extend(samples, dfg_array_rows_dtype(&part->rows), shape, words));
 	part->end = samples->shape.dim[0];
 	return NULL;
 }

@@ -23,6 +23,13 @@ struct dfg_samples {
  */
 DFG_MUST_CHECK struct dfg_err *dfg_samples_open(const char *words, const struct dfg_array_input *input, bool regular,
 	struct dfg_samples *out_samples, struct dfg_err **out_unfit);
+
+/*
+ * Adds the samples of an array of this type to the number of all samples; the first call sets their type. Does not add
+ * a part. DFG_DATA if the rows differ from those before them in type. `words` name the array, for the error.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_samples_extend(
+	struct dfg_samples *samples, enum dfg_dtype dtype, const struct dfg_shape *shape, const char *words);
 void dfg_samples_release(struct dfg_samples *samples);
 
 /*
