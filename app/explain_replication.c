@@ -1,12 +1,12 @@
 #include "app/explanation.h"
 #include "lib/exec/group/group.h"
 
-/* The buckets of a replicated graph: rule, tensors, and the bytes that a step sends for them. */
+/* A bucket of a replicated graph: its rule and its tensors. */
 struct bucket_facts {
 	const struct dfg_node *start;
 	const char *rule;
 	enum dfg_dtype dtype;
-	uint64_t number, bytes, sent; /* of the tensors; over all links */
+	uint64_t number, bytes, extent; /* bytes of the tensors; extent: their elements as a sum has them */
 };
 
 static bool is_start(const struct dfg_node *node)
@@ -14,23 +14,27 @@ static bool is_start(const struct dfg_node *node)
 	return node->op && node->op->flags & DFG_CONTRIBUTES && node->n_in;
 }
 
-static struct bucket_facts facts_of(const struct dfg_explained *e, const struct dfg_node *start)
+static struct bucket_facts facts_of(const struct dfg_facts *all, const struct dfg_node *start)
 {
 	const struct dfg_attr *number = dfg_node_attr(start, "bucket"), *reduce = dfg_node_attr(start, "reduce");
-	struct bucket_facts facts = {.start = start, .rule = "mean", .dtype = dfg_facts_of(e->facts, start->in[0])->dtype};
-	uint64_t extent = 0;
+	struct bucket_facts facts = {.start = start, .rule = "mean", .dtype = dfg_facts_of(all, start->in[0])->dtype};
 	if (reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 3)
 		facts.rule = "sum";
 	if (number && number->kind == DFG_ATTR_INT)
 		facts.number = (uint64_t)number->value.i;
 	for (uint32_t i = 0; i < start->n_in; i++) {
-		const struct dfg_inferred *fact = dfg_facts_of(e->facts, start->in[i]);
+		const struct dfg_inferred *fact = dfg_facts_of(all, start->in[i]);
 		int64_t count = dfg_shape_known(&fact->shape) ? dfg_shape_count(&fact->shape) : 0;
 		facts.bytes += (uint64_t)count * dfg_dtype_size(fact->dtype);
-		extent += dfg_group_extent(fact->dtype, count);
+		facts.extent += dfg_group_extent(fact->dtype, count);
 	}
-	facts.sent = dfg_group_bytes(facts.dtype, extent, e->replicas, e->shards);
 	return facts;
+}
+
+/* The bytes that a step sends for a bucket, over all links. */
+static uint64_t sent_bytes(const struct dfg_explained *e, const struct bucket_facts *bucket)
+{
+	return dfg_group_bytes(bucket->dtype, bucket->extent, e->replicas, e->shards);
 }
 
 /* Tensor i of a bucket: the variable whose gradient it is. */
@@ -52,7 +56,12 @@ static void add_bucket(const struct bucket_facts *bucket, struct dfg_text *text)
 		dfg_text_escape(text, name.s, name.length, 200);
 		dfg_text_add(text, "'");
 	}
-	dfg_text_add(text, "\n");
+}
+
+void dfg_explain_bucket(const struct dfg_facts *facts, const struct dfg_node *start, struct dfg_text *text)
+{
+	struct bucket_facts bucket = facts_of(facts, start);
+	add_bucket(&bucket, text);
 }
 
 void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text *text)
@@ -62,9 +71,10 @@ void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text
 		return;
 	for (uint32_t n = 0; n < e->graph->count; n++)
 		if (is_start(&e->graph->node[n])) {
-			struct bucket_facts bucket = facts_of(e, &e->graph->node[n]);
+			struct bucket_facts bucket = facts_of(e->facts, &e->graph->node[n]);
 			add_bucket(&bucket, text);
-			sent += bucket.sent;
+			dfg_text_add(text, "\n");
+			sent += sent_bytes(e, &bucket);
 		}
 	dfg_text_add(text, "%u shards on %u replica%s: %llu bytes of sums a step; the learning rate is not scaled\n",
 		e->shards, e->replicas, e->replicas > 1 ? "s" : "", (unsigned long long)sent);
@@ -100,10 +110,10 @@ void dfg_explain_replication_json(const struct dfg_explained *e, struct dfg_json
 		loss = dfg_node_mark(node, "_dfg_loss", NULL) ? node->name : loss;
 		if (!is_start(node))
 			continue;
-		struct bucket_facts bucket = facts_of(e, node);
+		struct bucket_facts bucket = facts_of(e->facts, node);
 		put_bucket(&bucket, json);
 		rule = rule ? rule : bucket.rule; /* the first ones are of gradients */
-		sent += bucket.sent;
+		sent += sent_bytes(e, &bucket);
 	}
 	dfg_json_close(json, ']');
 	if (rule)

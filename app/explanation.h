@@ -24,6 +24,9 @@ struct dfg_explained {
 	uint32_t replicas, shards; /* 1 or more */
 };
 
+/* Writes the line of text of one bucket, without its end: rule, bytes and tensors. start is a node that contributes. */
+void dfg_explain_bucket(const struct dfg_facts *facts, const struct dfg_node *start, struct dfg_text *text);
+
 /* The reductions over shards and their bytes: lines of text, or the member "replication". Nothing for one shard. */
 void dfg_explain_replication_text(const struct dfg_explained *explained, struct dfg_text *text);
 void dfg_explain_replication_json(const struct dfg_explained *explained, struct dfg_json_out *json);

@@ -1,5 +1,6 @@
 #include "app/replication.h"
 
+#include "app/explanation.h"
 #include "lib/base/size.h"
 #include "lib/base/text.h"
 #include "lib/pass/grad/rows.h"
@@ -74,22 +75,8 @@ static void report_lines(const struct dfg_report *report, const char *source, co
 
 static void report_bucket(const struct dfg_report *report, const struct dfg_model *model, const struct dfg_node *start)
 {
-	const struct dfg_attr *number = dfg_node_attr(start, "bucket"), *reduce = dfg_node_attr(start, "reduce"),
-						  *names = dfg_node_attr(start, "tensors");
 	struct dfg_text line = {0};
-	uint64_t bytes = 0;
-	for (uint32_t i = 0; i < start->n_in; i++) {
-		const struct dfg_inferred *fact = dfg_model_fact(model, start->in[i]);
-		bool known = dfg_shape_known(&fact->shape);
-		bytes += known ? (uint64_t)dfg_shape_count(&fact->shape) * dfg_dtype_size(fact->dtype) : 0;
-	}
-	dfg_text_add(&line, "bucket %lld: %s of %llu bytes of %s:", (long long)(number ? number->value.i : 0),
-		reduce && reduce->value.s.length == 3 ? "sum" : "mean", (unsigned long long)bytes,
-		dfg_dtype_name(dfg_model_fact(model, start->in[0])->dtype));
-	for (uint32_t i = 0; names && names->kind == DFG_ATTR_LIST && i < names->value.list->count; i++) {
-		struct dfg_string name = names->value.list->item[i].s;
-		dfg_text_add(&line, "%s '%.*s'", i ? "," : "", (int)name.length, name.s);
-	}
+	dfg_explain_bucket(&model->facts, start, &line);
 	dfg_report_detail(report, "%s", line.s ? line.s : "");
 	dfg_text_release(&line);
 }
