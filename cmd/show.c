@@ -2,6 +2,7 @@
 
 #include "cmd/graph.h"
 #include "formats/array.h"
+#include "formats/array_spec.h"
 #include "lib/base/path.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/verify/verify.h"
@@ -62,16 +63,24 @@ static struct dfg_err *show_graph(const char *path, struct dfg_text *out)
 	return err;
 }
 
+/* An array that is printed whole: the only one of a file, or the one that --node names. */
+static bool is_whole(const struct dfg_arrays *arrays, const struct dfg_array *array)
+{
+	if (show_options.head >= 0)
+		return false;
+	return show_options.node ? !strcmp(show_options.node, array->name) : arrays->count == 1;
+}
+
 static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 {
 	struct dfg_arrays arrays;
 	DFG_TRY(dfg_arrays_list(path, &arrays));
-	bool whole = show_options.head < 0 && (show_options.node || arrays.count == 1);
-	if (whole) {
-		dfg_arrays_release(&arrays);
-		DFG_TRY(dfg_arrays_read(path, &arrays));
-	}
-	struct dfg_err *err = dfg_show_arrays(path, &arrays, &show_options, out);
+	struct dfg_err *err = NULL;
+	for (size_t i = 0; !err && i < arrays.count; i++)
+		if (!arrays.array[i].tensor.data && is_whole(&arrays, &arrays.array[i]))
+			err = dfg_arrays_read_listed(path, &arrays.array[i]);
+	if (!err)
+		err = dfg_show_arrays(path, &arrays, &show_options, out);
 	dfg_arrays_release(&arrays);
 	return err;
 }
@@ -79,9 +88,8 @@ static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 /* "FILE[KEY]" is one array of FILE, unless a file has that name. */
 static bool is_array_of_file(const char *path)
 {
-	size_t length = strlen(path);
 	struct stat stat_;
-	return length > 2 && path[length - 1] == ']' && strchr(path, '[') && lstat(path, &stat_);
+	return path[dfg_array_spec_path(path)] && lstat(path, &stat_);
 }
 
 static struct dfg_err *show_array(const char *spec, struct dfg_text *out)

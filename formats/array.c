@@ -236,6 +236,15 @@ struct dfg_err *dfg_arrays_list(const char *path, struct dfg_arrays *out_arrays)
 	return read_path(path, true, out_arrays);
 }
 
+struct dfg_err *dfg_arrays_read_listed(const char *path, struct dfg_array *array)
+{
+	struct dfg_array_file file;
+	DFG_TRY(dfg_array_file_open(path, &file));
+	struct dfg_err *err = file.codec->list ? read_listed(&file, array) : NULL;
+	dfg_array_file_close(&file);
+	return dfg_err_note(err, "%s", dfg_array_file_shown(path));
+}
+
 struct dfg_err *dfg_arrays_read_blob(
 	struct dfg_blob *blob, const char *path, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays)
 {

@@ -88,7 +88,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arra
 /* The same, where only names and types are necessary: formats that can be listed have no elements (data is NULL). */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_list(const char *path, struct dfg_arrays *out_arrays);
 
-/* The same for bytes in memory, in a known format. Takes the blob, also on failure. */
+/* Reads the elements of an array that dfg_arrays_list gave without them. Does nothing in formats that are not listed. */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_listed(const char *path, struct dfg_array *array);
+
+/* As dfg_arrays_read for bytes in memory, in a known format. Takes the blob, also on failure. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_blob(
 	struct dfg_blob *blob, const char *path, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays);
 

@@ -78,7 +78,8 @@ status 0 "$DFG" run line.pb --batch 16 --target train --fetch loss --hosts local
 	--data "x=w1:@$a/line.h5[data/x]" --data "t=w0:@$a/line.h5[data/t]"
 cmp want.npz got.npz
 
-# What is refused, by name: other files, sizes that are only declared, types that dfg does not have.
+# Each kind of dataset that is refused is named: elements in other files, sizes that the file only declares, types without
+# a dtype.
 while IFS='|' read -r name words; do
 	status 65 "$DFG" show "$a/refused.h5[$name]"
 	has err "refused.h5: $words"
@@ -99,6 +100,9 @@ virtua|no array 'virtua'; did you mean 'virtual'?
 END
 status 0 "$DFG" show "$a/refused.h5" # which has a group that contains itself
 has out 'structured no dtype[2]'
+# Of several arrays, only the one to print is read.
+status 65 "$DFG" show "$a/refused.h5" --node dates
+has err 'refused.h5: dates: has opaque bytes'
 status 65 "$DFG" convert "$a/refused.h5" -o out.npz
 has err 'refused.h5: bomb: a chunk of u8[2147483648] takes'
 status 65 "$DFG" run rows.dfg --data "x=@$a/types.h5"
