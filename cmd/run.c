@@ -149,7 +149,6 @@ static struct dfg_err *check_pairs(void)
 
 static struct dfg_err *check_options(void)
 {
-
 	DFG_TRY(check_needs());
 	DFG_TRY(check_pairs());
 	DFG_TRY(dfg_check_hosts_given());

@@ -17,14 +17,14 @@ static void set_title(pid_t watched)
 {
 	char command[4096], title[TITLE_SIZE];
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t capacity = fd >= 0 ? read(fd, command, sizeof command) : 0;
+	ssize_t length = fd >= 0 ? read(fd, command, sizeof command) : 0;
 	if (fd >= 0)
 		close(fd);
-	if (capacity <= 0)
+	if (length <= 0)
 		return;
 	snprintf(title, sizeof title, "dfg: watchdog of %d", (int)watched);
-	memset(program_invocation_name, 0, (size_t)capacity);
-	memcpy(program_invocation_name, title, strnlen(title, (size_t)capacity - 1));
+	memset(program_invocation_name, 0, (size_t)length);
+	memcpy(program_invocation_name, title, strnlen(title, (size_t)length - 1));
 }
 
 /* Waits for the end of stdin without reading: the data is for the watched process. */
