@@ -52,6 +52,18 @@ P
 both 0 casts.dfg --feed n=100 --stats
 both 0 casts.dfg --feed n=9000 --stats
 
+# A branch that jumps over a group of ops counts each op of it as dead.
+cat >group.dfg <<'P'
+input n: i32[]
+y, a, b = loop (y = Sin(Cast(Range(0, 4096, 1), DstT = f32)), a = 1, b = 7) for i in 0..n {
+    next if a % 3 == 0 { Tanh(y * 2.0 + 1.0) - 0.5 } else { y }, (a * 5 + b * 3) % 1001, (b * 7 + a * 2 - 1) % 997
+}
+output mean = mean(y)
+output last = a + b
+P
+both 0 group.dfg --feed n=2000 --stats
+has err 'grouped_nodes 4'
+
 # A divisor that becomes 0 is an error of its node in its iteration, and limits hold.
 both 65 mix.dfg --feed n=1000 --feed d=40
 has err 'integer division by zero'

@@ -43,7 +43,10 @@ struct instruction {
 		const struct group *group; /* of INSTR_GROUP */
 	};
 	const struct plan_node *node; /* NULL for branches and loop instructions; of a group, one of its members */
-	/* number of elements of a row; number of bytes of a copy; members, but one each, of the groups that a branch jumps over */
+	/*
+	 * Elements of a row; bytes of a copy; for a branch, by how much the members of the groups that it jumps over exceed the
+	 * number of these groups.
+	 */
 	int64_t n;
 	uint32_t first; /* index in program->use of its inputs, then its outputs */
 	uint32_t in_place;

@@ -256,7 +256,7 @@ static bool is_apart(const struct translator *t, const struct instruction *instr
 static void add_branch(struct translator *t, const struct instruction *instruction, uint32_t number)
 {
 	struct register_op *op = add_op(t, REG_BRANCH, number);
-	uint32_t dead = instruction->to - number - 1;
+	uint32_t dead = instruction->to - number - 1 + (uint32_t)instruction->n;
 	op->predicate = instruction->predicate;
 	if (is_apart(t, instruction)) {
 		t->apart[t->n_apart++] = number;
