@@ -49,6 +49,13 @@ static inline uint32_t dfg_storage_root(const struct program_builder *builder, u
 	return slot;
 }
 
+/*
+ * coalesce.c: the condition, in a loop, under which an instruction of it or of a loop in it runs; UNREACHABLE: the
+ * instruction is outside of the loop.
+ */
+uint32_t dfg_condition_in_loop(
+	const struct program_builder *builder, const struct instruction *instruction, uint32_t loop);
+
 /* The innermost condition that both imply; one may be UNWRITTEN. */
 uint32_t dfg_condition_over(const struct schedule *schedule, uint32_t one, uint32_t two);
 

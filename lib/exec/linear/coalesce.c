@@ -13,10 +13,7 @@ static uint32_t parent_of(const struct program_builder *builder, uint32_t loop)
 	return builder->plan->frame_info->loop[loop].parent;
 }
 
-/*
- * The condition, in loop `loop`, of an instruction that is in that loop or nested deeper. UNREACHABLE: it is outside.
- */
-static uint32_t condition_in(
+uint32_t dfg_condition_in_loop(
 	const struct program_builder *builder, const struct instruction *instruction, uint32_t loop)
 {
 	uint32_t condition = instruction->condition;
@@ -133,7 +130,7 @@ static bool share_size(const struct program_builder *builder, uint32_t one, uint
 static bool reads_before(struct program_builder *builder, uint32_t read, uint32_t write, uint32_t merge)
 {
 	const struct instruction *reader = &builder->program->code[read], *writer = &builder->program->code[write];
-	uint32_t loop = loop_of_slot(builder, merge), condition = condition_in(builder, reader, loop);
+	uint32_t loop = loop_of_slot(builder, merge), condition = dfg_condition_in_loop(builder, reader, loop);
 	if (condition == UNREACHABLE || dfg_conditions_exclude(builder->schedule, condition, writer->condition))
 		return true;
 	for (uint32_t l = reader->loop; l != loop; l = parent_of(builder, l))
@@ -180,7 +177,7 @@ static uint32_t last_read(const struct accesses *of, uint32_t merge)
 	uint32_t own = dfg_alias_class(builder, merge), loop = loop_of_slot(builder, merge), last = DFG_NONE;
 	for (uint32_t r = of->first_read[own]; r < of->first_read[own + 1]; r++) {
 		const struct instruction *instruction = &builder->program->code[of->read[r]];
-		uint32_t condition = condition_in(builder, instruction, loop), at = of->read[r];
+		uint32_t condition = dfg_condition_in_loop(builder, instruction, loop), at = of->read[r];
 		if (condition == UNREACHABLE ||
 			dfg_condition_has(builder->schedule, condition, builder->schedule->loop_info[loop].predicate, 0))
 			continue;

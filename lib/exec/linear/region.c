@@ -195,30 +195,18 @@ static void add_moves(struct translator *t, const struct instruction *instructio
 	}
 }
 
-/* The condition in the loop under which an instruction of it, or of a loop in it, runs; UNREACHABLE: it is outside. */
-static uint32_t condition_in(const struct translator *t, const struct instruction *instruction, uint32_t loop)
-{
-	uint32_t condition = instruction->condition;
-	for (uint32_t at = instruction->loop; at != loop; at = t->builder->plan->frame_info->loop[at].parent) {
-		if (!at)
-			return UNREACHABLE;
-		condition = t->builder->schedule->loop_info[at].condition;
-	}
-	return condition;
-}
-
 /* Whether the loop's predicate is known to be true where its last instruction is reached. */
 static bool always_continues(const struct translator *t, const struct instruction *back, uint32_t number)
 {
 	const struct schedule *schedule = t->builder->schedule;
 	const struct instruction *code = t->program->code;
 	if (number == back->to || schedule->predicate[back->predicate].n_out != 2 ||
-		!dfg_condition_has(schedule, condition_in(t, back - 1, back->loop), back->predicate, 1))
+		!dfg_condition_has(schedule, dfg_condition_in_loop(t->builder, back - 1, back->loop), back->predicate, 1))
 		return false;
 	for (uint32_t o = back->to; o < number; o++) {
 		if (code[o].kind != INSTR_BRANCH || code[o].to != number || code[o].predicate == back->predicate)
 			continue;
-		if (!dfg_condition_has(schedule, condition_in(t, &code[o], back->loop), back->predicate, 1))
+		if (!dfg_condition_has(schedule, dfg_condition_in_loop(t->builder, &code[o], back->loop), back->predicate, 1))
 			return false;
 	}
 	return true;
@@ -357,7 +345,7 @@ static void settle_branch(const struct translator *t, uint32_t number)
 	const struct instruction *branch = &t->program->code[op->instruction];
 	const struct instruction *before = &t->program->code[op[-1].instruction];
 	bool falls = op[-1].code != REG_BACK && op[-1].code != REG_JUMP && op[-1].code != REG_LEAVE;
-	uint32_t condition = condition_in(t, before, branch->loop);
+	uint32_t condition = dfg_condition_in_loop(t->builder, before, branch->loop);
 	if (!falls || branch->n_release || is_apart(t, branch) || condition == UNREACHABLE ||
 		schedule->predicate[op->predicate].n_out != 2)
 		return;
