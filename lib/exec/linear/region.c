@@ -10,7 +10,7 @@ enum { OPS_MOST = 4 }; /* ops of an instruction, without its moves */
 struct translator {
 	struct program_builder *builder;
 	struct program *program;
-	struct region *region;
+	uint32_t first, last; /* the region's instructions: INSTR_LOOP_ENTER to INSTR_LOOP_BACK */
 	struct register_code *code;
 	uint32_t *op_of;  /* index of an instruction's first op, by instruction */
 	uint32_t *end_of; /* of an INSTR_LOOP_BACK: its REG_LOOP_END; by instruction */
@@ -386,17 +386,17 @@ static void add_releases(struct translator *t)
 	}
 }
 
+/* Allocates scratch for the most ops and imports that the region may have. */
 static struct dfg_err *allocate_code(struct translator *t)
 {
-	struct dfg_arena *arena = &t->program->arena;
+	struct dfg_arena *scratch = t->builder->scratch;
 	size_t ops = 1, imports = 1;
-	for (uint32_t o = t->region->first; o <= t->region->last; o++) {
+	for (uint32_t o = t->first; o <= t->last; o++) {
 		ops += OPS_MOST + t->program->code[o].n_move;
 		imports += (size_t)t->program->code[o].n_in + t->program->code[o].n_move + 1;
 	}
-	t->code = &t->region->code;
-	t->code->op = dfg_arena_zeros(arena, ops, sizeof *t->code->op);
-	t->code->import = dfg_arena_zeros(arena, imports, sizeof *t->code->import);
+	t->code->op = dfg_arena_zeros(scratch, ops, sizeof *t->code->op);
+	t->code->import = dfg_arena_zeros(scratch, imports, sizeof *t->code->import);
 	return t->code->op && t->code->import ? NULL : dfg_no_memory("the program of the step");
 }
 
@@ -407,8 +407,8 @@ static struct dfg_err *translate(struct translator *t)
 	t->code->bytes = (t->program->block + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN;
 	t->code->unread = (uint32_t)t->code->bytes;
 	t->code->bytes += REGISTER_BYTES;
-	add_instructions(t, t->region->first, t->region->last + 1);
-	add_op(t, REG_LEAVE, t->region->last)->to = t->region->last + 1;
+	add_instructions(t, t->first, t->last + 1);
+	add_op(t, REG_LEAVE, t->last)->to = t->last + 1;
 	for (uint32_t i = 0; i < t->n_apart; i++) {
 		uint32_t branch = t->apart[i], to = t->program->code[branch].to;
 		add_instructions(t, branch + 1, to);
@@ -417,18 +417,7 @@ static struct dfg_err *translate(struct translator *t)
 	aim_branches(t);
 	DFG_TRY(settle_branches(t));
 	add_releases(t);
-	DFG_TRY(dfg_register_fuse(t->code, t->builder->scratch));
-	t->program->bytes = t->code->bytes > t->program->bytes ? t->code->bytes : t->program->bytes;
-	return NULL;
-}
-
-/* The last instruction of the loop that begins at instruction o. */
-static uint32_t end_of_loop(const struct program *program, uint32_t o)
-{
-	uint32_t last = o;
-	while (program->code[last].kind != INSTR_LOOP_BACK || program->code[last].to != o + 1)
-		last++;
-	return last;
+	return dfg_register_fuse(t->code, t->builder->scratch);
 }
 
 static void count_reads(struct translator *t)
@@ -452,19 +441,35 @@ static bool calls_much(const struct register_code *code)
 	return 3 * calls >= code->count;
 }
 
+/* Copies the code from the scratch to the program: its loop runs as a region. */
+static struct dfg_err *keep_region(const struct translator *t)
+{
+	struct program *program = t->program;
+	struct register_code *code = &program->region[program->regions].code;
+	*code = *t->code;
+	code->op = (void *)dfg_arena_copy(&program->arena, t->code->op, code->count * sizeof *code->op);
+	code->import = (void *)dfg_arena_copy(&program->arena, t->code->import, code->imports * sizeof *code->import);
+	if (!code->op || !code->import)
+		return dfg_no_memory("the program of the step");
+	program->bytes = code->bytes > program->bytes ? code->bytes : program->bytes;
+	program->code[t->first].region = ++program->regions;
+	return NULL;
+}
+
 static struct dfg_err *translate_loops(struct translator *t)
 {
 	const struct dfg_session_options *options = &t->builder->plan->session->options;
-	struct program *program = t->program;
+	const struct program *program = t->program;
 	for (uint32_t o = 0; o < program->count; o++) {
 		if (program->code[o].kind != INSTR_LOOP_ENTER)
 			continue;
-		t->region = &program->region[program->regions];
-		*t->region = (struct region){.first = o, .last = end_of_loop(program, o)};
+		struct register_code code = {0};
+		t->first = o;
+		t->last = o = t->builder->back[program->code[o].predicate];
+		t->code = &code;
 		DFG_TRY(translate(t));
-		o = t->region->last;
-		if (options->emit_loops_after || !calls_much(t->code))
-			program->code[t->region->first].region = ++program->regions;
+		if (options->emit_loops_after || !calls_much(&code))
+			DFG_TRY(keep_region(t));
 	}
 	return NULL;
 }

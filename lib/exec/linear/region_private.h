@@ -10,8 +10,7 @@
  */
 struct region {
 	struct register_code code;
-	uint32_t first, last; /* its instructions: INSTR_LOOP_ENTER to INSTR_LOOP_BACK */
-	atomic_ullong trips;  /* iterations in register code so far */
+	atomic_ullong trips; /* iterations in register code so far */
 	/* machine code, once it has had many iterations; NULL: none yet, or this machine has none */
 	_Atomic(const struct native_code *) native;
 	struct native_code made; /* protected by the plan's lock, as is the next */
