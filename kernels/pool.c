@@ -1,15 +1,7 @@
+#include "kernels/pool_loops.h"
 #include "kernels/shape_rules.h"
-#include "kernels/window.h"
-#include "lib/base/vector.h"
 
-#include <string.h>
-
-#define INLINE __attribute__((always_inline))
-
-/*
- * Pooling. Loops are over images with channels last; an image with channels first is one image of one channel for each
- * of them. The first of equal largest elements of a window counts; NaN is larger than any number.
- */
+/* Pooling of images. */
 enum { PADDING, FORMAT, KSIZE, STRIDES, EXPLICIT }; /* attributes; the V2 forms have KSIZE and STRIDES as inputs */
 
 static bool is_v2(const struct dfg_resolved_node *call)
@@ -157,131 +149,7 @@ static struct dfg_err *pool_shape(struct dfg_infer *node)
 	return infer_fit(node, node->in[0], &node->out[0]);
 }
 
-/* Arguments of the loops. Positions and pixels are counted within one image. */
-struct pool;
-struct row;
-typedef void row_fn(const struct pool *pool, const struct row *row);
-struct pool {
-	struct dfg_window window;
-	int64_t channels, positions, pixels, size; /* bytes of an element */
-	const void *image, *d_out;
-	void *out;
-	row_fn *row; /* computes one row */
-};
-
-static struct pool pool_of(const struct dfg_window *window, enum dfg_dtype dtype, row_fn *const *row)
-{
-	struct pool pool = {
-		.window = *window, .channels = window->channels, .size = (int64_t)dfg_dtype_size(dtype), .row = row[dtype]};
-	if (window->channels_first) {
-		pool.window.batch *= window->channels;
-		pool.channels = 1;
-	}
-	pool.positions = dfg_window_positions(window);
-	pool.pixels = dfg_window_pixels(window);
-	return pool;
-}
-
-/* The part of a window that is in the image: pixels [low, high) along each axis. */
-struct part {
-	int64_t low[DFG_AXES], high[DFG_AXES];
-};
-
-/* The part along one axis, at a position. */
-static inline void set_part(const struct dfg_window *window, int a, int64_t position, struct part *part)
-{
-	const struct dfg_axis *axis = &window->axis[a];
-	const int64_t at = position * axis->stride - axis->before,
-				  end = at + axis->size < axis->in ? at + axis->size : axis->in;
-	part->low[a] = at < 0 ? 0 : at;
-	part->high[a] = end < part->low[a] ? part->low[a] : end;
-}
-
-/* Positions of one row: `count` from number `position` of the batch on, which is the row's position `width`. */
-struct row {
-	int64_t image, position, width, count;
-	struct part part; /* along depth and height */
-};
-
-static struct row row_at(const struct pool *pool, int64_t position, int64_t last)
-{
-	const struct dfg_axis *axis = pool->window.axis;
-	struct row row = {.position = position, .width = position % axis[2].out};
-	row.count = axis[2].out - row.width < last - position ? axis[2].out - row.width : last - position;
-	set_part(&pool->window, 1, position / axis[2].out % axis[1].out, &row.part);
-	set_part(&pool->window, 0, position / (axis[2].out * axis[1].out) % axis[0].out, &row.part);
-	row.image = position / pool->positions;
-	return row;
-}
-
-static int64_t part_size(const struct part *part)
-{
-	int64_t size = 1;
-	for (int a = 0; a < DFG_AXES; a++)
-		size *= part->high[a] - part->low[a];
-	return size;
-}
-
-#define EACH_PIXEL(window, part, pixel)                                                                 \
-	for (int64_t d_ = (part).low[0]; d_ < (part).high[0]; d_++)                                         \
-		for (int64_t h_ = (part).low[1]; h_ < (part).high[1]; h_++)                                     \
-			for (int64_t pixel = (d_ * (window).axis[1].in + h_) * (window).axis[2].in + (part).low[2], \
-						 end_ = pixel + (part).high[2] - (part).low[2];                                 \
-				 pixel < end_; pixel++)
-
-/* For any type, integers too. */
-#define IS_NAN(x) ((x) != (x))
-
-/* Bytes of a vector of channels: one register, or two. */
-enum { POOL_BYTES = 32 };
-
-#define TEMPLATE "kernels/pool_lanes.inc"
-#include "kernels/each_number.inc"
-#undef TEMPLATE
-#define TEMPLATE "kernels/pool_max.inc"
-#include "kernels/each_number.inc"
-#undef TEMPLATE
-
-static row_fn *const max_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_row)};
-static row_fn *const max_grad_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_grad_row)};
-static row_fn *const max_pick_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_pick_row)};
-
-static void run_rows(void *arg, int64_t first, int64_t last)
-{
-	const struct pool *pool = arg;
-	for (struct row row; first < last; first += row.count) {
-		row = row_at(pool, first, last);
-		pool->row(pool, &row);
-	}
-}
-
-/* Rows of images whose pixels are sums. */
-static void run_sums(void *arg, int64_t first, int64_t last)
-{
-	const struct pool *pool = arg;
-	const int64_t bytes = pool->pixels * pool->channels * pool->size;
-	memset((char *)pool->out + first * bytes, 0, (size_t)((last - first) * bytes));
-	run_rows(arg, first * pool->positions, last * pool->positions);
-}
-
-/* The number of positions or images that are some 20 us of work. */
-static int64_t block_of(const struct pool *pool, int64_t each)
-{
-	int64_t work = each * pool->channels * dfg_window_size(&pool->window);
-	return work < 32 * 1024 ? 32 * 1024 / (work > 0 ? work : 1) : 1;
-}
-
-static void run_positions(struct dfg_kernel *ctx, struct pool *pool)
-{
-	dfg_kernel_ranges(ctx, pool->window.batch * pool->positions, block_of(pool, 1), run_rows, pool);
-}
-
-static void run_images(struct dfg_kernel *ctx, struct pool *pool)
-{
-	dfg_kernel_ranges(ctx, pool->window.batch, block_of(pool, pool->positions), run_sums, pool);
-}
-
-static struct dfg_err *pool(struct dfg_kernel *ctx, row_fn *const *row)
+static struct dfg_err *pool(struct dfg_kernel *ctx, enum dfg_pooling pooling)
 {
 	const struct dfg_tensor *image = dfg_kernel_input(ctx, 0);
 	struct dfg_window window;
@@ -289,17 +157,14 @@ static struct dfg_err *pool(struct dfg_kernel *ctx, row_fn *const *row)
 	struct dfg_tensor *out;
 	DFG_TRY(fit(ctx, &image->shape, &window, &shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	struct pool pool = pool_of(&window, image->dtype, row);
-	pool.image = image->data;
-	pool.out = out->data;
 	if (dfg_shape_count(&shape))
-		run_positions(ctx, &pool);
+		dfg_pool(ctx, pooling, &window, image->dtype, image->data, NULL, out->data);
 	return NULL;
 }
 
 static struct dfg_err *max_pool(struct dfg_kernel *ctx)
 {
-	return pool(ctx, max_of);
+	return pool(ctx, DFG_POOL_MAX);
 }
 
 enum { ORIG_INPUT, ORIG_OUTPUT, GRAD }; /* inputs of MaxPoolGrad and MaxPoolGradGrad */
@@ -339,16 +204,9 @@ static struct dfg_err *max_back(struct dfg_kernel *ctx, bool pick)
 	DFG_TRY(check_shape(&ctx->in[ORIG_OUTPUT]->shape, &shape, "orig_output"));
 	DFG_TRY(check_shape(&grad->shape, pick ? &image->shape : &shape, "grad"));
 	DFG_TRY(dfg_kernel_output(ctx, 0, pick ? &shape : &image->shape, &out));
-	struct pool pool = pool_of(&window, image->dtype, pick ? max_pick_of : max_grad_of);
-	pool.image = image->data;
-	pool.d_out = grad->data;
-	pool.out = out->data;
-	if (!dfg_shape_count(&out->shape))
-		return NULL;
-	if (pick)
-		run_positions(ctx, &pool);
-	else
-		run_images(ctx, &pool);
+	if (dfg_shape_count(&out->shape))
+		dfg_pool(ctx, pick ? DFG_POOL_MAX_ELEMENTS : DFG_POOL_MAX_GRADIENT, &window, image->dtype, image->data,
+			grad->data, out->data);
 	return NULL;
 }
 
@@ -362,16 +220,9 @@ static struct dfg_err *max_pool_pick(struct dfg_kernel *ctx)
 	return max_back(ctx, true);
 }
 
-#define TEMPLATE "kernels/pool_average.inc"
-#include "kernels/each_float.inc"
-#undef TEMPLATE
-
-static row_fn *const average_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average_row)};
-static row_fn *const average_grad_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average_grad_row)};
-
 static struct dfg_err *average_pool(struct dfg_kernel *ctx)
 {
-	return pool(ctx, average_of);
+	return pool(ctx, DFG_POOL_MEAN);
 }
 
 static struct dfg_err *average_grad_shape(struct dfg_infer *node)
@@ -404,11 +255,8 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 	DFG_TRY(fit(ctx, &shape, &window, &of_grad));
 	DFG_TRY(check_shape(&grad->shape, &of_grad, "grad"));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	struct pool pool = pool_of(&window, grad->dtype, average_grad_of);
-	pool.d_out = grad->data;
-	pool.out = out->data;
 	if (dfg_shape_count(&shape))
-		run_images(ctx, &pool);
+		dfg_pool(ctx, DFG_POOL_MEAN_GRADIENT, &window, grad->dtype, NULL, grad->data, out->data);
 	return NULL;
 }
 

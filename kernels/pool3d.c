@@ -1,56 +1,8 @@
+#include "kernels/pool_loops.h"
 #include "kernels/shape_rules.h"
-#include "kernels/window.h"
 
-#include <string.h>
-
-/*
- * Pooling of volumes [batch, depth, height, width, channels]; with channels first, each channel is a volume of one channel.
- * The first of equal largest elements of a window counts; NaN is larger than any number.
- */
+/* Pooling of volumes [batch, depth, height, width, channels]. */
 enum { PADDING, FORMAT, KSIZE, STRIDES }; /* attributes */
-enum { WIDE = 64 };                       /* channels whose largest elements are found together */
-
-/* Positions and pixels are counted within one volume. */
-struct pool {
-	struct dfg_window window;
-	int64_t channels, positions, pixels;
-	const void *from, *picked, *grad;
-	void *out;
-};
-
-/* The part of a window that is on the volume: pixels [low, high) along each axis. */
-struct part {
-	int64_t low[DFG_AXES], high[DFG_AXES];
-};
-
-static struct part part_of(const struct dfg_window *window, int64_t position)
-{
-	struct part part;
-	for (int a = DFG_AXES - 1; a >= 0; a--) {
-		const struct dfg_axis *axis = &window->axis[a];
-		int64_t at = position % axis->out * axis->stride - axis->before;
-		part.low[a] = at < 0 ? 0 : at;
-		part.high[a] = at + axis->size < axis->in ? at + axis->size : axis->in;
-		part.high[a] = part.high[a] < part.low[a] ? part.low[a] : part.high[a];
-		position /= axis->out;
-	}
-	return part;
-}
-
-static int64_t part_size(const struct part *part)
-{
-	return (part->high[0] - part->low[0]) * (part->high[1] - part->low[1]) * (part->high[2] - part->low[2]);
-}
-
-#define EACH_PIXEL(window, part, pixel)                                                                 \
-	for (int64_t d_ = (part).low[0]; d_ < (part).high[0]; d_++)                                         \
-		for (int64_t h_ = (part).low[1]; h_ < (part).high[1]; h_++)                                     \
-			for (int64_t pixel = (d_ * (window).axis[1].in + h_) * (window).axis[2].in + (part).low[2], \
-						 end_ = pixel + (part).high[2] - (part).low[2];                                 \
-				 pixel < end_; pixel++)
-
-#define TEMPLATE "kernels/pool3d.inc"
-#include "kernels/each_float.inc"
 
 static struct dfg_err *fit(
 	const struct dfg_resolved_node *call, const struct dfg_shape *volume, struct dfg_window *out_window)
@@ -82,7 +34,7 @@ static struct dfg_err *pool_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Of MaxPool3DGrad, whose result is a volume, and of MaxPool3DGradGrad, whose grad is one. */
+/* The shape of MaxPool3DGrad's output: a volume; with `pick` that of MaxPool3DGradGrad's, whose grad is a volume. */
 static struct dfg_err *max_back_shape(struct dfg_infer *node, bool pick)
 {
 	struct dfg_window window;
@@ -118,91 +70,47 @@ static struct dfg_err *average_grad_shape(struct dfg_infer *node)
 	return check_shape(node->in[1], &pooled, "grad");
 }
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-
-static struct dfg_err *pool_of(struct dfg_kernel *ctx, const struct dfg_shape *volume, struct pool *out_pool)
+/* Pools the volume, or the output if it is NULL; `grad` is NULL unless the pooling reads a gradient. */
+static struct dfg_err *run(
+	struct dfg_kernel *ctx, enum dfg_pooling pooling, const struct dfg_tensor *volume, const struct dfg_tensor *grad)
 {
-	struct dfg_window *window = &out_pool->window;
-	DFG_TRY(fit(ctx->call, volume, window));
-	out_pool->channels = window->channels_first ? 1 : window->channels;
-	out_pool->positions = dfg_window_positions(window);
-	out_pool->pixels = dfg_window_pixels(window);
-	window->batch *= window->channels_first ? window->channels : 1;
-	return NULL;
-}
-
-/* Blocks are of positions, or of volumes where windows that overlap write to the same element. */
-static void run_pool(struct dfg_kernel *ctx, struct pool *pool, bool volumes, range_fn *range)
-{
-	int64_t count = pool->window.batch * (volumes ? 1 : pool->positions);
-	int64_t work = (volumes ? pool->positions : 1) * pool->channels * dfg_window_size(&pool->window);
-	dfg_kernel_ranges(ctx, count, work < 32 * 1024 ? 32 * 1024 / (work > 0 ? work : 1) : 1, range, pool);
-}
-
-static struct dfg_err *forward(struct dfg_kernel *ctx, range_fn *f32, range_fn *f64)
-{
-	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
-	struct pool pool = {.from = in->data};
+	struct dfg_window window;
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_output_now(ctx, &out));
-	DFG_TRY(pool_of(ctx, &in->shape, &pool));
-	pool.out = out->data;
+	DFG_TRY(fit(ctx->call, volume ? &volume->shape : &out->shape, &window));
 	if (dfg_shape_count(&out->shape))
-		run_pool(ctx, &pool, false, in->dtype == DFG_F32 ? f32 : f64);
+		dfg_pool(ctx, pooling, &window, out->dtype, volume ? volume->data : NULL, grad ? grad->data : NULL, out->data);
 	return NULL;
 }
 
 static struct dfg_err *max_pool(struct dfg_kernel *ctx)
 {
-	return forward(ctx, max_f32, max_f64);
+	return run(ctx, DFG_POOL_MAX, dfg_kernel_input(ctx, 0), NULL);
 }
 
 static struct dfg_err *average_pool(struct dfg_kernel *ctx)
 {
-	return forward(ctx, average_f32, average_f64);
+	return run(ctx, DFG_POOL_MEAN, dfg_kernel_input(ctx, 0), NULL);
 }
 
 static struct dfg_err *max_pool_grad(struct dfg_kernel *ctx)
 {
-	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
-	struct pool pool = {.from = in->data, .grad = ctx->in[2]->data};
-	struct dfg_tensor *out;
-	DFG_TRY(dfg_output_now(ctx, &out));
-	DFG_TRY(pool_of(ctx, &in->shape, &pool));
-	pool.out = out->data;
-	if (dfg_shape_count(&out->shape))
-		run_pool(ctx, &pool, true, in->dtype == DFG_F32 ? max_grad_f32 : max_grad_f64);
-	return NULL;
+	return run(ctx, DFG_POOL_MAX_GRADIENT, dfg_kernel_input(ctx, 0), dfg_kernel_input(ctx, 2));
 }
 
 static struct dfg_err *max_pool_pick(struct dfg_kernel *ctx)
 {
-	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
-	struct pool pool = {.from = in->data, .picked = ctx->in[2]->data};
-	struct dfg_tensor *out;
-	DFG_TRY(dfg_output_now(ctx, &out));
-	DFG_TRY(pool_of(ctx, &in->shape, &pool));
-	pool.out = out->data;
-	if (dfg_shape_count(&out->shape))
-		run_pool(ctx, &pool, false, in->dtype == DFG_F32 ? max_f32 : max_f64);
-	return NULL;
+	return run(ctx, DFG_POOL_MAX_ELEMENTS, dfg_kernel_input(ctx, 0), dfg_kernel_input(ctx, 2));
 }
 
 static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 {
-	const struct dfg_tensor *sizes = dfg_kernel_input(ctx, 0), *grad = dfg_kernel_input(ctx, 1);
-	struct pool pool = {.grad = grad->data};
-	struct dfg_tensor *out;
+	const struct dfg_tensor *sizes = dfg_kernel_input(ctx, 0);
 	for (int64_t i = 0; i < dfg_shape_count(&sizes->shape); i++)
 		if (dfg_tensor_int(sizes, i) < 0)
 			return DFG_ERR(
 				DFG_DATA, "'orig_input_shape' has negative dimension %lld", (long long)dfg_tensor_int(sizes, i));
-	DFG_TRY(dfg_output_now(ctx, &out));
-	DFG_TRY(pool_of(ctx, &out->shape, &pool));
-	pool.out = out->data;
-	if (dfg_shape_count(&out->shape))
-		run_pool(ctx, &pool, true, grad->dtype == DFG_F32 ? average_grad_f32 : average_grad_f64);
-	return NULL;
+	return run(ctx, DFG_POOL_MEAN_GRADIENT, NULL, dfg_kernel_input(ctx, 1));
 }
 
 #define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
