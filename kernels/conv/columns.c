@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 /* The pixels from the first that the window reads to the last. */
 static int64_t span(const struct dfg_conv_walk_axis *axis)
 {
@@ -62,7 +57,7 @@ void dfg_columns_copy(const struct dfg_columns *columns, const struct dfg_conv_w
 void dfg_taps_inside(const struct dfg_conv_walk_axis *axis, int64_t position, int64_t *out_low, int64_t *out_high)
 {
 	const int64_t at = axis->first + position * axis->step, d = axis->dilation;
-	int64_t low = at < 0 ? ceil_div(-at, d) : 0, high = at < axis->in ? ceil_div(axis->in - at, d) : 0;
+	int64_t low = at < 0 ? dfg_ceil_div(-at, d) : 0, high = at < axis->in ? dfg_ceil_div(axis->in - at, d) : 0;
 	if (high > axis->taps)
 		high = axis->taps;
 	if (low >= high)
@@ -74,7 +69,7 @@ void dfg_taps_inside(const struct dfg_conv_walk_axis *axis, int64_t position, in
 void dfg_whole_positions(const struct dfg_conv_walk_axis *axis, int64_t *out_begin, int64_t *out_end)
 {
 	const int64_t last = axis->in - 1 - (axis->taps - 1) * axis->dilation - axis->first; /* of the first tap */
-	int64_t begin = axis->first < 0 ? ceil_div(-axis->first, axis->step) : 0;
+	int64_t begin = axis->first < 0 ? dfg_ceil_div(-axis->first, axis->step) : 0;
 	int64_t end = last < 0 ? 0 : last / axis->step + 1;
 	*out_end = end < axis->positions ? end : axis->positions;
 	*out_begin = begin < *out_end ? begin : *out_end;

@@ -19,12 +19,15 @@ struct work {
 	int64_t size;
 };
 
-static int64_t ceil_div(int64_t a, int64_t b)
+/* The row of pixels at a depth and a height of an image. */
+static const char *image_row(const struct work *work, int64_t image, int64_t depth, int64_t height)
 {
-	return a / b + (a % b != 0);
+	const struct dfg_conv_walk_axis *axis = work->walk->axis;
+	const int64_t row = (image * axis[0].in + depth) * axis[1].in + height;
+	return work->in + row * axis[2].in * work->walk->groups * work->size;
 }
 
-/* The rows of taps in the image at a row of positions. */
+/* Lists the rows of taps in the image at a row of positions. */
 static void list_rows(const struct work *work, int64_t image, int64_t depth, int64_t height,
 	struct dfg_depthwise_row *row, const void **x, const void **w)
 {
@@ -34,9 +37,8 @@ static void list_rows(const struct work *work, int64_t image, int64_t depth, int
 	dfg_taps_inside(&axis[1], height, &low[1], &high[1]);
 	for (int64_t d = low[0]; d < high[0]; d++)
 		for (int64_t h = low[1]; h < high[1]; h++, row->rows++) {
-			int64_t plane = image * axis[0].in + axis[0].first + depth * axis[0].step + d * axis[0].dilation;
-			int64_t line = plane * axis[1].in + axis[1].first + height * axis[1].step + h * axis[1].dilation;
-			x[row->rows] = work->in + line * axis[2].in * row->channels * work->size;
+			x[row->rows] = image_row(
+				work, image, dfg_conv_walk_pixel(&axis[0], depth, d), dfg_conv_walk_pixel(&axis[1], height, h));
 			w[row->rows] = work->filter + (d * axis[1].taps + h) * axis[2].taps * row->channels * work->size;
 		}
 	row->x = x;
@@ -56,8 +58,8 @@ static void forward(void *arg, int64_t first, int64_t last)
 		int64_t height = i % axis[1].positions, depth = i / axis[1].positions % axis[0].positions;
 		int64_t image = i / axis[1].positions / axis[0].positions;
 		list_rows(work, image, depth, height, &row, x, w);
-		int64_t to = image * axis[0].to_size + axis[0].to + depth * axis[0].to_step;
-		to = (to * axis[1].to_size + axis[1].to + height * axis[1].to_step) * axis[2].to_size + axis[2].to;
+		int64_t to = image * axis[0].to_size + dfg_conv_walk_target(&axis[0], depth);
+		to = (to * axis[1].to_size + dfg_conv_walk_target(&axis[1], height)) * axis[2].to_size + axis[2].to;
 		row.to = work->out + to * walk->groups * work->size;
 		work->functions->positions(&row);
 	}
@@ -80,7 +82,7 @@ static struct dfg_err *run(
 		return NULL;
 	work.step = each < TASK ? TASK / (each + 1) + 1 : 1;
 	DFG_TRY(dfg_kernel_scratch(
-		ctx, (size_t)(ceil_div(rows, work.step) * 2 * lists + 1) * sizeof *work.list, (void **)&work.list));
+		ctx, (size_t)(dfg_ceil_div(rows, work.step) * 2 * lists + 1) * sizeof *work.list, (void **)&work.list));
 	dfg_kernel_ranges(ctx, rows, work.step, forward, &work);
 	return NULL;
 }
@@ -126,9 +128,8 @@ static void filter_chains(void *arg, int64_t first, int64_t last)
 		dfg_taps_inside(&axis[1], height, &low[1], &high[1]);
 		for (int64_t d = low[0]; d < high[0]; d++)
 			for (int64_t h = low[1]; h < high[1]; h++) {
-				int64_t y = image * axis[0].in + axis[0].first + depth * axis[0].step + d * axis[0].dilation;
-				y = y * axis[1].in + axis[1].first + height * axis[1].step + h * axis[1].dilation;
-				const void *x = work->in + y * axis[2].in * walk->groups * work->size;
+				const void *x = image_row(
+					work, image, dfg_conv_walk_pixel(&axis[0], depth, d), dfg_conv_walk_pixel(&axis[1], height, h));
 				const struct dfg_depthwise_row row = {.axis = &axis[2],
 					.channels = walk->groups,
 					.rows = 1,
@@ -174,7 +175,7 @@ struct dfg_err *dfg_depthwise_filter(struct dfg_kernel *ctx, const struct dfg_co
 		.size = (int64_t)dfg_dtype_size(walk.dtype)};
 	const int64_t elements = dfg_conv_walk_rows(&walk) * walk.groups, bytes = elements * work.size;
 	const int64_t positions = walk.images * dfg_window_positions(&convolution->window);
-	struct total total = {d_filter, ceil_div(positions, DFG_PRODUCT_CHAIN), elements};
+	struct total total = {d_filter, dfg_ceil_div(positions, DFG_PRODUCT_CHAIN), elements};
 	if (!total.count) {
 		memset(d_filter, 0, (size_t)bytes);
 		return NULL;

@@ -45,11 +45,6 @@ struct block {
 	int64_t a_at[ROWS], c_at[ROWS];
 };
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 static int64_t smaller(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
@@ -58,7 +53,7 @@ static int64_t smaller(int64_t a, int64_t b)
 /* `count` in the fewest equal parts of at most `most`; returns the size of one. */
 static int64_t part(int64_t count, int64_t most)
 {
-	return ceil_div(count, ceil_div(count, most));
+	return dfg_ceil_div(count, dfg_ceil_div(count, most));
 }
 
 /* Elements of a copied pixel: an odd number of cache lines, so that the pixels of a run do not share sets. */
@@ -105,12 +100,12 @@ static void cut_rows(struct work *work)
 	if (work->taps[1] == axis[2].size && work->channels == c->group_in &&
 		FEW_ROWS / (work->taps[1] * work->channels) > 1)
 		work->taps[0] = part(axis[1].size, FEW_ROWS / (work->taps[1] * work->channels));
-	work->across[0] = ceil_div(c->group_in, work->channels);
-	work->across[1] = ceil_div(axis[2].size, work->taps[1]);
-	work->across[2] = ceil_div(axis[1].size, work->taps[0]);
+	work->across[0] = dfg_ceil_div(c->group_in, work->channels);
+	work->across[1] = dfg_ceil_div(axis[2].size, work->taps[1]);
+	work->across[2] = dfg_ceil_div(axis[1].size, work->taps[0]);
 	work->columns = part(c->group_out, COLUMNS);
-	work->columns = ceil_div(work->columns, STRIP) * STRIP;
-	work->across[3] = ceil_div(c->group_out, work->columns);
+	work->columns = dfg_ceil_div(work->columns, STRIP) * STRIP;
+	work->across[3] = dfg_ceil_div(c->group_out, work->columns);
 	work->pitch = pitch_of(work->channels);
 	work->run = RUN;
 	while (work->run > 1 &&
@@ -121,10 +116,10 @@ static void cut_rows(struct work *work)
 
 static void cut_chains(struct work *work)
 {
-	work->chains = ceil_div(work->positions, DFG_PRODUCT_CHAIN);
+	work->chains = dfg_ceil_div(work->positions, DFG_PRODUCT_CHAIN);
 	work->together = work->levels = 1;
 	while (work->together < work->chains &&
-		   (double)ceil_div(work->chains, work->together) * (double)(work->levels * work->elements * work->size) >
+		   (double)dfg_ceil_div(work->chains, work->together) * (double)(work->levels * work->elements * work->size) >
 			   SUMS_BYTES) {
 		work->together *= 2;
 		work->levels++;
@@ -231,7 +226,7 @@ static void add_run(const struct work *work, const struct block *b, int64_t firs
 	for (int64_t j = 0; j < b->columns; j += TOGETHER * strip) {
 		const struct dfg_product p = {.n = b->columns - j, .k = g.k, .b_row = outputs, .b_column = 1};
 		g.n = smaller(TOGETHER * strip, p.n);
-		dfg_product_pack(&p, c->dtype, d_out + j * work->size, 0, ceil_div(g.n, strip), packed);
+		dfg_product_pack(&p, c->dtype, d_out + j * work->size, 0, dfg_ceil_div(g.n, strip), packed);
 		dfg_product_gathered(&g, c->dtype, copy, packed, to + j * work->size);
 	}
 }
@@ -289,7 +284,7 @@ static void add_chains(
 static void compute(void *arg, int64_t first, int64_t last)
 {
 	const struct work *work = arg;
-	const int64_t subtrees = ceil_div(work->chains, work->together);
+	const int64_t subtrees = dfg_ceil_div(work->chains, work->together);
 	for (int64_t i = first; i < last; i++) {
 		const struct block b = block_of(work, i / subtrees);
 		const int64_t subtree = i % subtrees, begin = subtree * work->together;
@@ -302,7 +297,7 @@ static void add_subtrees(void *arg, int64_t first, int64_t last)
 {
 	const struct work *work = arg;
 	const struct block all = {.columns = last - first, .rows = 1, .c_at = {first}};
-	const int64_t subtrees = ceil_div(work->chains, work->together);
+	const int64_t subtrees = dfg_ceil_div(work->chains, work->together);
 	for (int64_t step = 1; step < subtrees; step *= 2)
 		for (int64_t i = 0; i + step < subtrees; i += 2 * step)
 			add(work, &all, sum_of(work, i + step, 0), sum_of(work, i, 0));
@@ -323,7 +318,7 @@ struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_con
 	}
 	cut_rows(&work);
 	cut_chains(&work);
-	const int64_t subtrees = ceil_div(work.chains, work.together), sums = subtrees * work.levels - 1;
+	const int64_t subtrees = dfg_ceil_div(work.chains, work.together), sums = subtrees * work.levels - 1;
 	if (sums)
 		DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(sums * work.elements * work.size), (void **)&work.sums));
 	int64_t blocks =

@@ -3,24 +3,20 @@
 
 struct packing {
 	const struct dfg_convolution *c;
+	const struct dfg_conv_walk *walk;
 	const char *filter;
 	char *out;
 };
-
-static int64_t strips(const struct dfg_convolution *c)
-{
-	const int64_t strip = dfg_product_strip(c->dtype);
-	return (c->group_out + strip - 1) / strip;
-}
 
 /* Packs strips [first, last) of the groups' filters. */
 static void pack(void *arg, int64_t first, int64_t last)
 {
 	const struct packing *packing = arg;
 	const struct dfg_convolution *c = packing->c;
-	const int64_t outputs = c->groups * c->group_out, size = (int64_t)dfg_dtype_size(c->dtype), each = strips(c);
+	const int64_t outputs = c->groups * c->group_out, size = (int64_t)dfg_dtype_size(c->dtype),
+				  each = dfg_conv_walk_strips(packing->walk);
 	const struct dfg_product p = {
-		.n = c->group_out, .k = dfg_window_size(&c->window) * c->group_in, .b_row = outputs, .b_column = 1};
+		.n = c->group_out, .k = dfg_conv_walk_rows(packing->walk), .b_row = outputs, .b_column = 1};
 	for (int64_t i = first, end; i < last; i = end) {
 		const int64_t group = i / each;
 		end = last < (group + 1) * each ? last : (group + 1) * each;
@@ -56,12 +52,12 @@ struct dfg_err *dfg_convolve(
 {
 	const struct dfg_convolution *c = convolution;
 	const struct dfg_conv_walk walk = dfg_conv_walk_forward(c);
-	struct packing packing = {c, filter, NULL};
+	struct packing packing = {c, &walk, filter, NULL};
 	struct dfg_conv_walk_memory memory = {0};
 	size_t bytes;
 	DFG_TRY(dfg_conv_walk_packed_bytes(&walk, &bytes));
 	DFG_TRY(dfg_kernel_scratch(ctx, bytes + 1, (void **)&packing.out));
 	const int64_t strip = dfg_conv_walk_rows(&walk) * dfg_product_strip(c->dtype);
-	dfg_kernel_ranges(ctx, c->groups * strips(c), 64 * 1024 / (strip + 1) + 4, pack, &packing);
+	dfg_kernel_ranges(ctx, c->groups * dfg_conv_walk_strips(&walk), 64 * 1024 / (strip + 1) + 4, pack, &packing);
 	return dfg_conv_walk_run(ctx, &walk, &memory, in, packing.out, out);
 }

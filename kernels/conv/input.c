@@ -8,19 +8,14 @@ struct packing {
 	char *out;
 };
 
-static int64_t strips(const struct dfg_convolution *c)
-{
-	const int64_t strip = dfg_product_strip(c->dtype);
-	return (c->group_in + strip - 1) / strip;
-}
-
 /* Packs strips [first, last) of the groups' filters, tap by tap: a tap's rows are the outputs, columns the inputs. */
 static void pack(void *arg, int64_t first, int64_t last)
 {
 	const struct packing *packing = arg;
 	const struct dfg_conv_phase *phase = packing->phase;
 	const struct dfg_convolution *c = phase->convolution;
-	const int64_t outputs = c->groups * c->group_out, strip = dfg_product_strip(c->dtype), each = strips(c);
+	const int64_t outputs = c->groups * c->group_out, strip = dfg_product_strip(c->dtype),
+				  each = dfg_conv_walk_strips(&phase->walk);
 	const int64_t size = (int64_t)dfg_dtype_size(c->dtype), rows = dfg_conv_walk_rows(&phase->walk);
 	for (int64_t i = first; i < last; i++) {
 		const int64_t column = i % each * strip;
@@ -43,7 +38,7 @@ static struct dfg_err *run_phase(struct dfg_kernel *ctx, const struct dfg_conv_p
 	DFG_TRY(dfg_conv_walk_packed_bytes(walk, &bytes));
 	DFG_TRY(dfg_kernel_scratch(ctx, bytes + 1, (void **)&packing.out));
 	const int64_t strip = dfg_conv_walk_rows(walk) * dfg_product_strip(walk->dtype);
-	dfg_kernel_ranges(ctx, walk->groups * strips(phase->convolution), 64 * 1024 / (strip + 1) + 1, pack, &packing);
+	dfg_kernel_ranges(ctx, walk->groups * dfg_conv_walk_strips(walk), 64 * 1024 / (strip + 1) + 1, pack, &packing);
 	return dfg_conv_walk_run(ctx, walk, memory, d_out, packing.out, d_in);
 }
 

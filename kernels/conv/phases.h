@@ -10,11 +10,11 @@
 struct dfg_conv_phase {
 	const struct dfg_convolution *convolution;
 	struct dfg_conv_walk walk;
-	int64_t last[DFG_AXES],
-		step[DFG_AXES]; /* the filter's last tap in the phase, which is the walk's first; steps back */
+	int64_t last[DFG_AXES]; /* the filter's last tap in the phase, which is the walk's first */
+	int64_t step[DFG_AXES]; /* taps of the filter from one tap of the phase to the one before it */
 };
 
-/* How many phases have pixels, and one of them. */
+/* The number of phases that have pixels, and phase `number` of them. */
 int64_t dfg_conv_phases(const struct dfg_convolution *convolution);
 struct dfg_conv_phase dfg_conv_phase(const struct dfg_convolution *convolution, int64_t number);
 

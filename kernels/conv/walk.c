@@ -34,21 +34,20 @@ struct work {
 	int64_t size;
 };
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 int64_t dfg_conv_walk_rows(const struct dfg_conv_walk *walk)
 {
 	return walk->axis[0].taps * walk->axis[1].taps * walk->axis[2].taps * walk->group_in;
 }
 
+int64_t dfg_conv_walk_strips(const struct dfg_conv_walk *walk)
+{
+	return dfg_ceil_div(walk->group_out, dfg_product_strip(walk->dtype));
+}
+
 /* Elements of a group's packed filter. */
 static int64_t packed_size(const struct dfg_conv_walk *walk)
 {
-	int64_t strip = dfg_product_strip(walk->dtype);
-	return ceil_div(walk->group_out, strip) * strip * dfg_conv_walk_rows(walk);
+	return dfg_conv_walk_strips(walk) * dfg_product_strip(walk->dtype) * dfg_conv_walk_rows(walk);
 }
 
 static struct dfg_err *take(struct dfg_kernel *ctx, int64_t a, int64_t b, int64_t size, void **out_memory)
@@ -147,15 +146,15 @@ static int64_t cut(const struct work *work, struct band *band, int64_t images)
 	const int64_t n = work->walk->group_out, positions = images * band->positions;
 	int64_t steps = work->walk->axis[2].taps * work->walk->group_in;
 	steps *= (band->high[0] - band->low[0]) * (band->high[1] - band->low[1]);
-	int64_t down = ceil_div(positions, HEIGHT), rows = ceil_div(positions, down), columns = n;
+	int64_t down = dfg_ceil_div(positions, HEIGHT), rows = dfg_ceil_div(positions, down), columns = n;
 	while (steps && rows * columns > 2 * TASK / steps && columns > 64)
-		columns = ceil_div(columns, 64) * 32;
+		columns = dfg_ceil_div(columns, 64) * 32;
 	while (steps && rows * columns > 2 * TASK / steps && rows > 42)
-		rows = ceil_div(rows, 84) * 42;
+		rows = dfg_ceil_div(rows, 84) * 42;
 	band->rows = rows;
 	band->columns = columns;
-	band->across = ceil_div(n, columns);
-	return band->across * ceil_div(positions, rows);
+	band->across = dfg_ceil_div(n, columns);
+	return band->across * dfg_ceil_div(positions, rows);
 }
 
 /* Where a band's position is, counted over the images. */
@@ -188,17 +187,6 @@ static void next_place(const struct work *work, const struct band *band, struct 
 	place->image++;
 }
 
-/* The pixel of the window's first tap in the image, or of `low` at an axis. */
-static int64_t pixel(const struct dfg_conv_walk_axis *axis, int64_t position, int64_t low)
-{
-	return axis->first + position * axis->step + low * axis->dilation;
-}
-
-static int64_t target(const struct dfg_conv_walk_axis *axis, int64_t position)
-{
-	return axis->to + position * axis->to_step;
-}
-
 /* Where positions [first, first + rows) of a band read and write. */
 static void find_places(
 	const struct work *work, const struct band *band, int64_t first, int64_t rows, int64_t *a_at, int64_t *c_at)
@@ -208,12 +196,15 @@ static void find_places(
 	const int64_t outputs = walk->groups * walk->group_out;
 	struct place at = place_of(work, band, first);
 	for (int64_t i = 0; i < rows; i++, next_place(work, band, &at)) {
-		int64_t to = (at.image * axis[0].to_size + target(&axis[0], at.depth)) * axis[1].to_size;
-		to = (to + target(&axis[1], at.height)) * axis[2].to_size + target(&axis[2], at.width);
+		int64_t to = (at.image * axis[0].to_size + dfg_conv_walk_target(&axis[0], at.depth)) * axis[1].to_size;
+		to = (to + dfg_conv_walk_target(&axis[1], at.height)) * axis[2].to_size +
+			 dfg_conv_walk_target(&axis[2], at.width);
 		c_at[i] = to * outputs;
-		a_at[i] = band->taps ? at.image * work->image + pixel(&axis[0], at.depth, band->low[0]) * work->plane +
-								   pixel(&axis[1], at.height, band->low[1]) * work->row + at.width * work->position
-							 : 0;
+		a_at[i] = band->taps
+					  ? at.image * work->image + dfg_conv_walk_pixel(&axis[0], at.depth, band->low[0]) * work->plane +
+							dfg_conv_walk_pixel(&axis[1], at.height, band->low[1]) * work->row +
+							at.width * work->position
+					  : 0;
 	}
 }
 
@@ -265,8 +256,8 @@ static void border(void *arg, int64_t first, int64_t last)
 			work->bordered + row * work->columns.count * pixel_bytes);
 }
 
-/* Sets the steps through the images: in place, or through their bordered copy. Returns the columns of a row. */
-static int64_t set_steps(struct work *work, bool bordered)
+/* Sets the steps through the images: in place, or through their bordered copy. */
+static void set_steps(struct work *work, bool bordered)
 {
 	const struct dfg_conv_walk *walk = work->walk;
 	const struct dfg_conv_walk_axis *axis = walk->axis;
@@ -279,7 +270,6 @@ static int64_t set_steps(struct work *work, bool bordered)
 	work->row = work->columns.count * channels;
 	work->plane = axis[1].in * work->row;
 	work->image = axis[0].in * work->plane;
-	return work->columns.count;
 }
 
 /* Memory for the bordered copies of as many images as are worked at together. */

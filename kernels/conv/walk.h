@@ -24,6 +24,22 @@ struct dfg_conv_walk {
 /* The walk of a convolution itself. */
 struct dfg_conv_walk dfg_conv_walk_forward(const struct dfg_convolution *convolution);
 
+/* The pixel under a tap at a position, which may be outside of the image; and the pixel that the position writes. */
+static inline int64_t dfg_conv_walk_pixel(const struct dfg_conv_walk_axis *axis, int64_t position, int64_t tap)
+{
+	return axis->first + position * axis->step + tap * axis->dilation;
+}
+static inline int64_t dfg_conv_walk_target(const struct dfg_conv_walk_axis *axis, int64_t position)
+{
+	return axis->to + position * axis->to_step;
+}
+
+/* a / b, rounded up; a >= 0 and b > 0. */
+static inline int64_t dfg_ceil_div(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
 /* Scratch memory for several walks, one after another. */
 struct dfg_conv_walk_memory {
 	void *memory;
@@ -32,6 +48,9 @@ struct dfg_conv_walk_memory {
 
 /* Rows of a group's filter, as a matrix: taps * group_in. */
 int64_t dfg_conv_walk_rows(const struct dfg_conv_walk *walk);
+
+/* Strips of columns of a group's packed filter. */
+int64_t dfg_conv_walk_strips(const struct dfg_conv_walk *walk);
 
 /* Bytes of the groups' packed filters, one after another: see dfg_product_pack(). DFG_MEMORY if they overflow. */
 DFG_MUST_CHECK struct dfg_err *dfg_conv_walk_packed_bytes(const struct dfg_conv_walk *walk, size_t *out_bytes);

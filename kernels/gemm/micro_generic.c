@@ -3,18 +3,8 @@
 #include <string.h>
 
 /* For any processor, with the bits of those that have fused multiply-adds; slow on one that has none. */
+#include "kernels/gemm/fuse_plain.h"
 #include "kernels/gemm/transpose_plain.h"
-
-#define PLAIN_FUSE(name, type, lanes, one)                                                 \
-	typedef type fused_##name __attribute__((vector_size(lanes * sizeof(type))));          \
-	static inline fused_##name fuse_##name(fused_##name a, fused_##name b, fused_##name c) \
-	{                                                                                      \
-		for (int l = 0; l < lanes; l++)                                                    \
-			c[l] = one(a[l], b[l], c[l]);                                                  \
-		return c;                                                                          \
-	}
-PLAIN_FUSE(f32, float, 4, __builtin_fmaf)
-PLAIN_FUSE(f64, double, 2, __builtin_fma)
 
 #define REAL float
 #define LANES 4
