@@ -1,5 +1,5 @@
-# What nobody would type, and some do: odd numbers, odd files, full disks, kills.
-# A sanitizer gives no memory for what is too large, as the heap does.
+# Input that is mistaken or malicious: numbers out of range, malformed files, full disks, kills.
+# Allocations that are too large fail under a sanitizer as they do without it.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1"
 . "$ROOT/tests/cli/kit"
 status() { # WANTED COMMAND...
@@ -34,7 +34,7 @@ run 71 --memory-limit 100K
 run 0 --timeout 1e300
 [ ! -e ck ]
 
-# Of the options that spread a run.
+# Values of the options of a distributed run that are refused.
 for option in '--hosts local:0' '--hosts local:x' '--hosts ,' '--hosts local:2 --transport tcp' '--hosts local:2 --lease -1' \
 	'--hosts local:2 --lease 1e9' '--restarts -1' '--transport shm' '--lease 3' '--push' '--ssh-config x' '--place y=w0'; do
 	# shellcheck disable=SC2086

@@ -82,7 +82,7 @@ status 73 "$DFG" build link.dfg -o round
 [ "$(readlink round)" = round ]
 [ "$(ls -A kept)" = "$(printf 'a.dfg\nnew.pb')" ]
 
-# What is printed of several programs is printed when all could be read.
+# Of several programs none is printed if one cannot be read.
 printf 'input x: f32[' >bad.dfg
 status 65 "$DFG" fmt link.dfg bad.dfg
 status 2 "$DFG" fmt -w --check link.dfg

@@ -16,7 +16,7 @@ mkdir case
 { printf 'PK\5\6' && head -c 18 /dev/zero; } >case/empty.npz # an archive without members
 echo cut >case/cut.npz
 
-# Of each line, what the message says; no message is a case that passes.
+# Each line is the expected message and a case; without a message the case passes.
 while IFS=@ read -r says json; do
 	echo "$json" >case/case.json
 	if [ -z "$says" ]; then

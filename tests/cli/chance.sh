@@ -1,4 +1,4 @@
-# What nobody asks for stands anywhere: every recorded case gives the same as on one machine, whatever is cut.
+# Nodes that --place does not name are placed at random: every recorded case has the results of one machine.
 . "$ROOT/tests/cli/kit"
 ordered_flow
 "$DFG" test -q --hosts local:2 --place random:1 flow "$ROOT/tests/cases/train"

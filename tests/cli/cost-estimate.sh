@@ -115,7 +115,7 @@ output y = s
 P
 holds search exact "a=3,6" 2 --feed x=normal:f32[2,3]:seed=1
 
-# What is written and read element by element on other devices than the loop.
+# Arrays that are written and read element by element on other devices than that of the loop.
 cat >arrays.dfg <<'P'
 input xs: f32[6, ?]
 total, ys = loop (total = zeros([6])) for x in xs {

@@ -20,7 +20,7 @@ expect third.pb first/x true 0 0
 expect third.pb first/x false 5 5
 expect third.pb second/x false 5 0
 
-# What an update waits for may stand in a loop.
+# An update may wait for a node in a loop.
 cat >train.dfg <<'P'
 input x: f32[3, 2]
 param w: f32[2, 2] = ones
@@ -40,7 +40,7 @@ P
 grep -qxF 'loss: f32[] 2' out
 "$DFG" show after.npz >out
 
-# What cannot be differentiated says why.
+# The error for a graph that cannot be differentiated gives the reason.
 refuse() { # WORDS COMMAND...
 	words=$1
 	shift
@@ -75,7 +75,7 @@ node { name: "n" op: "NextIteration" input: "neg" attr { key: "T" value { type: 
 node { name: "out" op: "Exit" input: "t" attr { key: "T" value { type: DT_FLOAT } } }
 P
 
-# What the condition computes and leaves with the loop is computed again behind it: -2 x after one trip, 2 x after none.
+# A value of the condition that is used after the loop is recomputed there: -2 x after one iteration, 2 x after none.
 sed 's/^\(node { name: "[a-z_]*" op: "Exit" input: "\)t"/node { name: "gate" op: "Identity" input: "t" attr { key: "T" value { type: DT_FLOAT } } }\
 \1gate"/' condition.pbtxt >gated.pbtxt
 grep -q gate gated.pbtxt

@@ -51,7 +51,7 @@ dv: f32[1]
 RESULT
 diff wanted out
 
-# What has no derivative by an input is refused by its name; where only the other input matters, it is not.
+# An op without a derivative with respect to an input is refused by name, unless only its other inputs are differentiated.
 printf 'input x: f64\noutput d = grad(Zeta(x, 2.0), x)\n' >g.dfg
 status 65 "$DFG" build g.dfg
 has err "node 'd/Zeta' (Zeta): has no gradient with respect to its input 'x'"

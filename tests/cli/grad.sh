@@ -13,7 +13,7 @@ output z = stop_gradient(x)
 P
 status 0 "$DFG" build a.dfg -o a.pb
 
-# What nodes cannot be named below is refused before there is a graph.
+# A --prefix that no name of a node may have is refused before the graph is written.
 newline='a
 b'
 for prefix in 'a b' '' - /a a/ a//b é ^a a:0 _a "$newline"; do

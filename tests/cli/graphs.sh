@@ -37,7 +37,7 @@ status 0 "$DFG" diff a.csv b.csv --rtol 0.2
 status 65 "$DFG" diff a.csv one.pb
 status 2 "$DFG" diff one.pb
 
-# What is no graph is told what it looks like.
+# The error for a file that is not a graph says what it appears to be.
 status 65 "$DFG" convert /dev/null -o x.pb
 has err 'the graph has no nodes'
 [ ! -e x.pb ]

@@ -98,7 +98,7 @@ for p in true false; do
 	done
 done
 
-# What is wrong with the options, or with all workers, is one error and no failure of each case.
+# A wrong option, or a fault of all workers, is reported once, not as a failure of each case.
 for wrong in '--place y --hosts local:2' '--place y=w0' '--hosts ,' '--hosts a;b,local:1' '--hosts local:0'; do
 	# shellcheck disable=SC2086
 	status 2 "$DFG" test "$ROOT/tests/cases/bad" $wrong
@@ -113,7 +113,7 @@ status 78 "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts odd
 echo 'local:2 dfg=/nonexistent/dfg' >odd
 status 69 "$DFG" test "$ROOT/tests/cases/bad" --hosts odd
 has err 'w0: cannot start /nonexistent/dfg'
-# What the options ask of the graph is looked up before anybody is started.
+# Nodes and files that the options name are looked up before a worker is started.
 status 65 "$DFG" run chain.dfg --hosts odd --feed x=f64[1]:1 --fetch zz
 has err "did you mean 'z'?"
 status 66 "$DFG" run chain.dfg --hosts odd --feed x=@missing.npy
@@ -358,5 +358,5 @@ for most in 20 64 150; do
 	has err 'Too many open files; `ulimit -n` prints the limit of open files'
 	[ "$(wc -l <err)" = 1 ] || { cat err; exit 1; }
 done
-# What may be raised is.
+# The soft limit on file descriptors is raised as far as the hard limit allows.
 status 0 bash -c 'ulimit -Sn 64; exec "$0" "$@"' "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts local:30

@@ -86,7 +86,7 @@ kill -CONT "${workers%% *}"
 wait $launcher
 has out 'z: f64[1]'
 
-# What a lost worker was doing is said, with the file, in every phase of a run.
+# In every phase of a run, the error names the file and the phase in which a worker was lost.
 cat >init.dfg <<'.'
 input x: f64[n]
 param w: f64[2] = Dfg>Sleep(cast([1, 2], f64), ms = 100000)

@@ -1,5 +1,5 @@
-# What strangers' files may hold: each is refused before anything runs, with a code of the table, a message that names
-# what is at fault, and memory in proportion. Bytes that are no graph at all are tests/unit/malformed.c's.
+# Malformed graphs: each is refused before anything runs, with a documented exit code, a message that names the fault, and
+# memory in proportion to the file. Bytes that are not a graph at all are tested in tests/unit/malformed.c.
 . "$ROOT/tests/cli/kit"
 refused() { # WORDS, the graph on stdin
 	cat >bad.pbtxt
@@ -30,7 +30,7 @@ const() { # NAME DTYPE DIMS FIELDS
 	node "$1" Const "dtype=type: $2" "value=tensor { dtype: $2 tensor_shape { $dims } $4 }"
 }
 
-# What is no file, or has no end.
+# Inputs that are not files, or are endless.
 status 66 "$DFG" check /
 has err 'is a directory'
 status 66 "$DFG" check /dev/zero

@@ -1,5 +1,5 @@
-# What would be lost, or found too late, is refused before the work: an output that is an input or another output, a file
-# that cannot hold what is meant for it, stdout that is taken.
+# Outputs that cannot be written are refused before the work: a path that is also an input or another output, a format that
+# cannot represent the data, stdout for two outputs.
 . "$ROOT/tests/cli/kit"
 refused() { # WORDS COMMAND...: and nothing that is here changes
 	words=$1

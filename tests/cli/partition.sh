@@ -52,7 +52,7 @@ status 0 "$DFG" partition net.pb --hosts local:1 -o link
 [ -L link ]
 [ ! -e empty/w1.pb ]
 
-# What is no plan is left alone.
+# A folder that is not a plan is not replaced.
 cp -r plan mine
 echo hello >mine/notes
 status 73 divide mine/
@@ -101,7 +101,7 @@ done
 [ -e new ]
 rm -r new
 
-# What would not change keeps its time, file by file.
+# With --if-changed, a file whose content would not change keeps its time.
 touch -d 2001-01-01 plan plan/*
 status 0 divide plan --if-changed
 [ "$(date -r plan +%Y)" = 2001 ]
@@ -155,7 +155,7 @@ P
 status 0 "$DFG" partition net.pb --hosts local:2 --place 'lyer*=w1' -o typo
 has err "--place 'lyer*=w1': no node matches"
 
-# What a plan looks like.
+# dfg show of a plan.
 status 0 "$DFG" show plan
 has out '2 devices, '
 has out 'layer1:0  f32[?,4]  each step'

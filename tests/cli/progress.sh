@@ -1,4 +1,5 @@
-# What a terminal shows while a run is launched and trained, and what is left of it; elsewhere there is none of it.
+# The progress that a terminal shows while a run is launched and trained, and the lines that remain after it; without a
+# terminal there is none.
 command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
 printf 'input x: f64[n]\ny = x * 2.0\noutput z = y + 1.0\n' >chain.dfg
 cat >late <<END
@@ -85,7 +86,7 @@ screen, out = run(chain + ["--hosts", "./bad"], 69)
 assert "\033[31m" in screen.bytes
 screen, out = run(chain + ["--hosts", "./bad"], 69, NO_COLOR="1")
 assert "\033[31m" not in screen.bytes
-# Who failed stands there, and so does who was on its way.
+# The table shows the worker that failed, and the stage of the other.
 rest = "\n".join(screen.lines)
 assert re.search(r"w0 +here +\d\.\d s +starting|w0 +here +\d\.\d s +linking", rest), rest
 assert re.search(r"w1 +here +[01]\.\d s +exited with status 7 \(no luck today\)\n[^\n]*w1: exited with status 7", rest), rest

@@ -68,7 +68,7 @@ run 0 moving --save a.npz
 run 0 moving --save b.npz --shards 4
 "$DFG" diff a.npz b.npz --rtol 1e-6
 
-# 12. What a shard alone decides is not assigned: a variable of integers, a variable written by another target.
+# 12. A value of one shard is not assigned to a variable: one of integers, or one written by another target.
 cat >count.dfg <<'.'
 input x: f32[n, 2]
 param w: f32[2] = 0.5
@@ -120,7 +120,7 @@ run 0 rows --save a.npz --shards 2
 run 0 rows --save b.npz --shards 2 --gradients 'grad/w*'
 cmp a.npz b.npz
 
-# What --gradients matches must depend on the batch, have one shape in all shards, and not depend on another match.
+# A value that --gradients matches must depend on the batch, have one shape in all shards, and not depend on another match.
 run 65 moving --shards 4 --gradients 'train/lr'
 has err "moving-train.pb: --gradients matches no value of this step that depends on the batch: node 'average/"
 run 65 moving --shards 4 --gradients x

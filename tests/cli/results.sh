@@ -39,7 +39,7 @@ status 0 "$DFG" run g.pb $three --init y/dense/b/assign $one --fetch prediction
 status 2 "$DFG" run g.pb --partial $one --fetch prediction
 has err '--partial requires --load'
 
-# What the optimizer keeps begins anew, with one line; a counter of the program does not.
+# State of the optimizer is initialised again, with one line; a counter of the program is not.
 status 0 "$DFG" run t.pb --load weights.npz $data --target train --save again.npz
 [ "$(grep -c 'of the optimizer' err)" = 1 ]
 has err "weights.npz: no array for 9 variables of the optimizer, initialised as in a new training: 'train/step', "

@@ -31,7 +31,7 @@ d: f32[1,1]
 0
 END
 
-# What is refused, and how it is said.
+# Wrong options and values are refused by name.
 status 2 "$DFG" run "$g" --fetch y -o r.txt --feed 'x=f32[1,2]:1,2'
 status 65 "$DFG" run "$g"
 has err "'x'"

@@ -71,7 +71,7 @@ P
 	done
 done
 
-# What is asked for in vain, a disk that is full, and an end by force.
+# --swap without a use for it, a full disk, and a killed run.
 set -- straight.pbtxt --feed x=ones:'f32[16384]' --feed n=100 --fetch y,grad/x
 status 0 "$DFG" run "$@" --memory-limit 13M --swap scratch --stats --json
 has out '"swapped_out_bytes"'
