@@ -377,6 +377,6 @@ struct dfg_err *dfg_hosts_find(const struct dfg_hosts *hosts, const char *name, 
 		dfg_nearest_offer(&nearest, worker->name);
 		dfg_nearest_offer(&nearest, worker->label);
 	}
-	return DFG_ERR(DFG_DATA, "there is no host '%.80s'%s%s%s", name, nearest.best ? ", did you mean '" : "",
+	return DFG_ERR(DFG_DATA, "host '%.80s' is not in --hosts%s%s%s", name, nearest.best ? "; did you mean '" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }

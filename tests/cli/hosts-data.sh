@@ -120,7 +120,7 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	fails 65 "--data: w0:@wide.npy holds samples of f32[?,3], but 't' is f32[?,1]" x=@x.npy t=w0:@wide.npy
 	fails 65 '--data: w0:@none.npy has no samples' x=w0:@none.npy
 	fails 65 '--data: w0:@one.npy is one value, not a list of samples' x=w0:@one.npy t=@t.npy
-	fails 65 "no host 'w7'" x=w7:@far-x.npy t=@t.npy
+	fails 65 "host 'w7' is not in --hosts" x=w7:@far-x.npy t=@t.npy
 	status 65 train $there --place x=w0
 	has err "'x' is on w0, which does not have the data of w1: give --place 'x=w1'"
 	fails 66 '--data: w1: stdin: is not a regular file' x=w1:@- t=@t.npy

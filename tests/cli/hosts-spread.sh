@@ -120,6 +120,6 @@ fails 66 'none.npy: No such file or directory' @x.npy '*:@none.npy'
 fails 66 'w0: x-1.npy: No such file or directory' "w0:@x-1.npy,w1:@x-2.npy" @t.npy
 fails 65 'w1:@wide.npy holds samples of f32[?,3], but the files before it of f32[?,1]' @x.npy w0:@t.npy,w1:@wide.npy
 fails 65 "$parts has 139 samples, but t.npy has 100" "$parts" @t.npy
-fails 65 "there is no host 'gamma'" w0:@x-0.npy,gamma:@x-1.npy @t.npy
+fails 65 "host 'gamma' is not in --hosts" w0:@x-0.npy,gamma:@x-1.npy @t.npy
 status 2 train "$whole" @t.npy none
 has err "'$whole': this run is local and has no other hosts"

@@ -159,7 +159,7 @@ static void finds_by_name_and_label(void **state)
 	assert_int_equal(number, 2);
 	succeeds(dfg_hosts_find(&hosts, "w1", &number));
 	assert_int_equal(number, 1);
-	fails(dfg_hosts_find(&hosts, "bta", &number), DFG_DATA, "there is no host 'bta', did you mean 'beta'?");
+	fails(dfg_hosts_find(&hosts, "bta", &number), DFG_DATA, "host 'bta' is not in --hosts; did you mean 'beta'?");
 }
 
 static void any_text_is_a_list_or_an_error_that_names_its_line(void **state)
