@@ -3,12 +3,12 @@
 #include "app/explanation.h"
 #include "lib/base/size.h"
 #include "lib/base/text.h"
+#include "lib/exec/group/group.h"
 #include "lib/pass/grad/rows.h"
 #include "lib/pass/verify/verify.h"
 
 #include <string.h>
 
-enum { SHARDS_MOST = 1 << 16 };
 #define BUCKET_AUTO (UINT64_C(4) << 20)
 
 /* An option that has an effect only on a sharded batch. */
@@ -48,8 +48,9 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 	uint64_t bucket;
 	enum dfg_reduction reduction;
 	replication->n_shards = 1;
-	if (shards > SHARDS_MOST || replicas > SHARDS_MOST)
-		return DFG_ERR(DFG_USAGE, "--%s must be at most %d", shards > SHARDS_MOST ? "shards" : "replicas", SHARDS_MOST);
+	if (shards > DFG_SHARDS_MOST || replicas > DFG_SHARDS_MOST)
+		return DFG_ERR(
+			DFG_USAGE, "--%s must be at most %d", shards > DFG_SHARDS_MOST ? "shards" : "replicas", DFG_SHARDS_MOST);
 	if (replicas > 1 && !has_hosts)
 		return DFG_ERR(DFG_USAGE, "--replicas %lld requires --hosts; --shards %lld computes the same in one process",
 			(long long)replicas, (long long)replicas);

@@ -27,7 +27,7 @@ struct dfg_plan_folder {
 	const char **device;    /* full device names, by part */
 	struct dfg_blob *blob;  /* the files by part, from which the graphs borrow */
 	uint8_t (*digest)[DFG_SHA256];
-	uint32_t shards;          /* of a batch; 1: it is not cut */
+	uint32_t shards;          /* of a batch, at most DFG_SHARDS_MOST; 1: it is not cut */
 	uint32_t buckets;         /* number of nodes that contribute to a reduction */
 	uint64_t *nodes;          /* number of nodes of each part in the manifest */
 	size_t transfer_capacity; /* allocated entries of parts.transfer if the plan was read and owns it */

@@ -2,13 +2,14 @@
 
 #include "formats/json.h"
 #include "lib/base/mem.h"
+#include "lib/exec/group/group.h"
 #include "lib/exec/transport/link.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAIN = 1, SHARDED, DEVICE_MOST = 256, DEVICES_MOST = 4096, SHARDS_MOST = 1 << 16 }; /* versions first */
+enum { PLAIN = 1, SHARDED, DEVICE_MOST = 256, DEVICES_MOST = 4096 }; /* versions first */
 static const char format[] = "dfg plan";
 static const char *const each_name[] = {"step", "pivot", "turn"};
 
@@ -277,8 +278,10 @@ static struct dfg_err *read_shards(const struct dfg_json *manifest, struct dfg_p
 	uint64_t shards, buckets;
 	DFG_TRY(dfg_json_need_size(manifest, "shards", &shards));
 	DFG_TRY(dfg_json_need_size(manifest, "buckets", &buckets));
-	if (shards < 2 || shards > SHARDS_MOST || buckets > UINT32_MAX)
-		return DFG_ERR(DFG_DATA, "\"shards\" is %llu, expected 2 to %d", (unsigned long long)shards, SHARDS_MOST);
+	if (shards < 2 || shards > DFG_SHARDS_MOST)
+		return DFG_ERR(DFG_DATA, "\"shards\" is %llu, expected 2 to %d", (unsigned long long)shards, DFG_SHARDS_MOST);
+	if (buckets > UINT32_MAX)
+		return DFG_ERR(DFG_DATA, "\"buckets\" is %llu, more than %u", (unsigned long long)buckets, UINT32_MAX);
 	plan->shards = (uint32_t)shards;
 	plan->buckets = (uint32_t)buckets;
 	return NULL;

@@ -70,6 +70,7 @@ static void refuses_manifests_that_lie(void **state)
 		{PLAN("2,\"shards\":1,\"buckets\":1", PARTS, ""), "\"shards\" is 1, expected 2 to 65536"},
 		{PLAN("2,\"shards\":65537,\"buckets\":1", PARTS, ""), "\"shards\" is 65537, expected 2 to 65536"},
 		{PLAN("2,\"shards\":2,\"buckets\":-1", PARTS, ""), "buckets"},
+		{PLAN("2,\"shards\":2,\"buckets\":4294967296", PARTS, ""), "\"buckets\" is 4294967296"},
 		{PLAN("1", "", ""), "0 devices"},
 		{PLAN("1", PART(0, D0, "../w0.pb"), ""), "device 0: \"file\" is not \"w0.pb\""},
 		{PLAN("1", PART(0, D0, "/etc/passwd"), ""), "is not \"w0.pb\""},

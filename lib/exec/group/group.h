@@ -14,6 +14,8 @@ struct dfg_group;
 /* The group of the session; outside steps it has one shard. Borrowed. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_of(struct dfg_state *state, struct dfg_group **out_group);
 
+enum { DFG_SHARDS_MOST = 1 << 16 }; /* shards of a batch */
+
 /* The rows of a shard: [first, first + rows) of the global batch. */
 struct dfg_shard {
 	uint32_t number, shards;
