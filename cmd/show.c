@@ -21,7 +21,7 @@ static const struct dfg_opt options[] = {
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document per file, one per line."},
 	{"node", .takes = "NAME", .text = &show_options.node,
 		.help = "Explain one node of a graph, or print one array whole."},
-	{"head", .takes = "N", .number = &show_options.head, .help = "Print the first N rows of each array."},
+	{"head", .takes = "N", .number = &show_options.head, .least = 1, .help = "Print the first N rows of each array."},
 	{0},
 };
 
@@ -176,8 +176,6 @@ static struct dfg_err *show(char **operands, int *out_status)
 	(void)out_status;
 	if (dfg_globals.json)
 		DFG_TRY(check_json(operands));
-	if (show_options.head == 0)
-		return DFG_ERR(DFG_USAGE, "--head must be at least 1");
 	struct dfg_text out = {0};
 	struct dfg_err *err = NULL;
 	show_options.several = operands[0] && operands[1];

@@ -23,10 +23,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_show_metrics(const struct dfg_blob *blob, boo
 DFG_MUST_CHECK struct dfg_err *dfg_show_arrays(
 	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);
 
-/* Prints the first options->head rows of each array, or of the one named by options->node, which is read from path. */
-DFG_MUST_CHECK struct dfg_err *dfg_show_head(
-	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);
-
 /* Reads the first n rows of the array that the words name; a scalar whole. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_first_rows(const char *words, int64_t n, struct dfg_tensor *out_rows);
 

@@ -137,7 +137,8 @@ static struct dfg_err *first_rows(
 	return err;
 }
 
-struct dfg_err *dfg_show_head(
+/* Prints the first rows of each array, or of the one that --node names. */
+static struct dfg_err *print_head(
 	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out)
 {
 	for (size_t i = 0; i < arrays->count; i++) {
@@ -163,7 +164,7 @@ struct dfg_err *dfg_show_arrays(
 		return NULL;
 	}
 	if (options->head >= 0)
-		return dfg_show_head(path, arrays, options, out);
+		return print_head(path, arrays, options, out);
 	if (one || arrays->count == 1) {
 		print_whole(path, one ? one : &arrays->array[0], options->several, out);
 		return NULL;
