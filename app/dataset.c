@@ -40,14 +40,12 @@ static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_
 	return NULL;
 }
 
-static struct dfg_err *open_spread(
-	const struct dfg_distributed *distributed, const struct dfg_array_input *wanted, struct dfg_dataset_input *input)
+static struct dfg_err *open_spread(const struct dfg_distributed *distributed, const char *words,
+	const struct dfg_array_input *wanted, struct dfg_dataset_input *input)
 {
 	if (!distributed)
 		return DFG_ERR(DFG_USAGE, "'%s': this run is local and has no other hosts", input->file);
-	const char *words = input->file - (input->file[-1] == '@');
-	DFG_TRY(dfg_spread_open(distributed, words, input->edge.node, wanted, &input->spread, &input->all));
-	return NULL;
+	return dfg_spread_open(distributed, words, input->edge.node, wanted, &input->spread, &input->all);
 }
 
 static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_distributed *distributed, const char *word,
@@ -73,7 +71,7 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 	const struct dfg_inferred *fact = dfg_model_fact(model, input->edge);
 	const struct dfg_array_input wanted = {fact->dtype, fact->shape};
 	if (spread)
-		DFG_TRY(open_spread(distributed, &wanted, input));
+		DFG_TRY(open_spread(distributed, equals + 1, &wanted, input));
 	else
 		DFG_TRY(here ? dfg_samples_open(input->file, &wanted, false, &input->all, &input->unfit)
 					 : open_elsewhere(model, distributed, &wanted, input));

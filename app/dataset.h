@@ -22,9 +22,10 @@ struct dfg_dataset {
 };
 
 /*
- * Each word is NAME=@FILE, or NAME=@F1,@F2 for files whose samples follow each other, or, if the model is distributed (distributed is not NULL), NAME=HOST:@FILE, a file that is
- * read by the worker that runs NAME, or files of several hosts (app/spread_samples.h). DFG_DATA if the files have different numbers of samples or not the type that the
- * graph declares, DFG_USAGE if two files are for one tensor.
+ * Each word is NAME=@FILE, or NAME=@F1,@F2 for files whose samples follow each other; in a distributed run (distributed
+ * is not NULL) also NAME=HOST:@FILE, a file that the worker of NAME reads, or files of several hosts
+ * (app/spread_samples.h). DFG_DATA if inputs differ in the number of samples, or a file does not have the type that the
+ * graph declares; DFG_USAGE if two words are for one tensor.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distributed *distributed,
 	const struct dfg_words_list *words, struct dfg_dataset *out_dataset);

@@ -13,6 +13,9 @@ struct lists {
 	uint32_t *shard;
 };
 
+/* The feeds of a plan without feeds, as NULL in lists.feeds means that the plan does not run. */
+static const struct dfg_tensor no_feeds;
+
 static struct dfg_err *new_lists(const struct dfg_coordinator *coordinator, struct lists *out_lists)
 {
 	size_t replicas = coordinator->options.replicas;
@@ -33,7 +36,6 @@ static void free_lists(struct lists *lists)
 static struct dfg_err *run_on_all(struct dfg_coordinator *coordinator, struct step_plan *plan, struct plan_run *run,
 	const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	static const struct dfg_tensor no_feeds;
 	struct lists lists;
 	struct dfg_err *err = new_lists(coordinator, &lists);
 	if (!err) {
@@ -121,7 +123,6 @@ static struct dfg_err *compute(struct dfg_coordinator *coordinator, struct step_
 	struct lists lists;
 	struct dfg_err *err = new_lists(coordinator, &lists);
 	for (uint32_t i = 0; i < n && !err; i++) {
-		static const struct dfg_tensor no_feeds;
 		lists.feeds[runs[i].replica] = runs[i].feeds ? runs[i].feeds : &no_feeds;
 		lists.fetches[runs[i].replica] = runs[i].fetches;
 		lists.shard[runs[i].replica] = runs[i].shard.number;

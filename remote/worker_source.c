@@ -28,8 +28,8 @@ static struct dfg_err *digest(const struct dfg_samples *samples, uint32_t *out_d
 }
 
 /*
- * Opens "FILE", "FILE[key]" or "F1,@F2", as typed by the user. A pipe is refused: a worker must not block on one, and its own are
- * not for data.
+ * Opens "FILE", "FILE[key]" or "F1,@F2", as typed by the user. A pipe is refused: a worker must not block on one, and its
+ * own are not for data.
  */
 struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
