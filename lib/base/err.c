@@ -76,6 +76,11 @@ struct dfg_err *dfg_err_that_waited(struct dfg_err *err)
 	return err;
 }
 
+struct dfg_err *dfg_err_copy(const struct dfg_err *err)
+{
+	return err ? dfg_err_new(err->code, err->file, err->line, "%s", err->text) : NULL;
+}
+
 struct dfg_err *dfg_err_join(struct dfg_err *err, struct dfg_err *more)
 {
 	if (!err)

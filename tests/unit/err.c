@@ -37,6 +37,17 @@ static void joined_errors_keep_their_order_and_share_notes(void **state)
 	dfg_err_free(err);
 }
 
+static void a_copy_has_the_code_and_the_text(void **state)
+{
+	(void)state;
+	struct dfg_err *err = dfg_err_note(DFG_ERR(DFG_IO, "one\ntwo"), "f"), *copy = dfg_err_copy(err);
+	dfg_err_free(err);
+	assert_int_equal(copy->code, DFG_IO);
+	assert_string_equal(copy->text, "f: one\ntwo");
+	dfg_err_free(copy);
+	assert_null(dfg_err_copy(NULL));
+}
+
 static void a_file_is_named_once(void **state)
 {
 	(void)state;
@@ -100,6 +111,7 @@ int main(void)
 		cmocka_unit_test(reads_from_the_outside_in),
 		cmocka_unit_test(a_long_note_cuts_the_end_not_the_place),
 		cmocka_unit_test(joined_errors_keep_their_order_and_share_notes),
+		cmocka_unit_test(a_copy_has_the_code_and_the_text),
 		cmocka_unit_test(a_file_is_named_once),
 		cmocka_unit_test(a_line_break_in_a_name_breaks_no_line),
 		cmocka_unit_test(out_of_memory_needs_no_memory),

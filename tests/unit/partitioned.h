@@ -311,7 +311,7 @@ static void fleet_failed(struct fleet *fleet, uint32_t worker, struct dfg_err *e
 {
 	for (uint32_t i = 0; i < fleet->workers; i++)
 		if (i != worker)
-			dfg_rendezvous_fail(fleet->rendezvous[i], dfg_err_new(err->code, err->file, err->line, "%s", err->text));
+			dfg_rendezvous_fail(fleet->rendezvous[i], dfg_err_copy(err));
 	pthread_mutex_lock(&fleet->lock);
 	bool first = !fleet->err;
 	if (first)

@@ -314,7 +314,7 @@ static struct dfg_err *failure(const struct executor *executor)
 {
 	const struct pending_transfer *first = first_of(executor, true);
 	const struct dfg_err *err = executor->err ? executor->err : first ? first->err : NULL;
-	return err ? dfg_err_new(err->code, err->file, err->line, "%s", err->text) : DFG_ERR(DFG_BUG, "the step failed");
+	return err ? dfg_err_copy(err) : DFG_ERR(DFG_BUG, "the step failed");
 }
 
 void dfg_abandon_transfers(struct executor *executor)

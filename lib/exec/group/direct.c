@@ -429,11 +429,6 @@ static struct dfg_err *name_missing(const struct dfg_group *group, const struct 
 	return DFG_ERR(DFG_DEADLINE, "after %g s bucket %u still waits", seconds, bucket->number);
 }
 
-static struct dfg_err *copy(const struct dfg_err *err)
-{
-	return err ? dfg_err_new(err->code, err->file, err->line, "%s", err->text) : NULL;
-}
-
 /* Looks at the bucket once; *out_done: its result is there. */
 static struct dfg_err *look(
 	struct dfg_group *group, struct group_bucket *bucket, double late, struct outbox *outbox, bool *out_done)
@@ -446,7 +441,7 @@ static struct dfg_err *look(
 	pthread_mutex_unlock(&bucket->lock);
 	pthread_mutex_lock(&group->lock);
 	if (!err && !*out_done)
-		err = copy(group->lost ? group->lost : group->failed);
+		err = dfg_err_copy(group->lost ? group->lost : group->failed);
 	pthread_mutex_unlock(&group->lock);
 	return err;
 }

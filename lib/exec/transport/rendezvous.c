@@ -18,12 +18,6 @@ enum {
 	BUCKETS_LEAST = 64, /* a power of two */
 };
 
-/* A copy of the error. */
-static struct dfg_err *copy_error(const struct dfg_err *err)
-{
-	return dfg_err_new(err->code, err->file, err->line, "%s", err->text);
-}
-
 /* Returns the old error, which must be freed without the lock. */
 static struct dfg_err *replace(struct dfg_err **at, struct dfg_err *err)
 {
@@ -211,7 +205,7 @@ static void tell_all(struct dfg_wait *waits, const struct dfg_err *err)
 	for (struct dfg_wait *next; waits; waits = next) {
 		next = waits->next;
 		dfg_tensor_release(&waits->value);
-		waits->come(waits, &(struct dfg_tensor){0}, false, copy_error(err));
+		waits->come(waits, &(struct dfg_tensor){0}, false, dfg_err_copy(err));
 	}
 }
 
@@ -234,7 +228,7 @@ void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
 	if (rendezvous->late && rendezvous->late_step <= step)
 		late = replace(&rendezvous->late, NULL);
 	if (rendezvous->lost)
-		rendezvous->failed = copy_error(rendezvous->lost);
+		rendezvous->failed = dfg_err_copy(rendezvous->lost);
 	else if (late && rendezvous->late_step == step)
 		rendezvous->failed = replace(&late, NULL);
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
@@ -264,7 +258,7 @@ uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous)
 static struct dfg_err *check_running(const struct dfg_rendezvous *rendezvous)
 {
 	if (rendezvous->failed)
-		return copy_error(rendezvous->failed);
+		return dfg_err_copy(rendezvous->failed);
 	return rendezvous->running ? NULL : DFG_ERR(DFG_BUG, "no step is running");
 }
 
@@ -275,7 +269,7 @@ void dfg_rendezvous_fail_locked(struct dfg_rendezvous *rendezvous, struct dfg_er
 	if (rendezvous->running && !rendezvous->failed) {
 		waits = take_waits(rendezvous);
 		rendezvous->failed = err;
-		told = copy_error(err);
+		told = dfg_err_copy(err);
 		err = NULL;
 	}
 	pthread_mutex_unlock(&rendezvous->lock);
@@ -307,7 +301,7 @@ void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struc
 		err = note_lost(rendezvous, peer, err);
 	pthread_mutex_lock(&rendezvous->lock);
 	if (!rendezvous->lost)
-		rendezvous->lost = copy_error(err);
+		rendezvous->lost = dfg_err_copy(err);
 	dfg_rendezvous_fail_locked(rendezvous, err);
 }
 
