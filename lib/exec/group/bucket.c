@@ -1,15 +1,11 @@
 #include "lib/exec/group/group_private.h"
+#include "lib/graph/half.h"
 
 #include <string.h>
 
 static bool is_complex(enum dfg_dtype dtype)
 {
 	return dtype == DFG_C64 || dtype == DFG_C128;
-}
-
-static bool is_half(enum dfg_dtype dtype)
-{
-	return dtype == DFG_F16 || dtype == DFG_BF16;
 }
 
 enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype)
@@ -58,6 +54,17 @@ struct dfg_err *dfg_bucket_lay_out(struct group_bucket *bucket, const struct dfg
 	return NULL;
 }
 
+struct dfg_err *dfg_bucket_begin_sum(
+	const struct dfg_group *group, struct dfg_tree_sum *sum, enum dfg_dtype dtype, size_t count)
+{
+	const struct dfg_shard *whole = &group->whole;
+	dfg_tree_sum_begin(sum, whole->shards, dtype, count);
+	for (uint32_t i = 0; i < whole->shards; i++)
+		if (!dfg_shard_of(i, whole->shards, whole->batch).rows)
+			DFG_TRY(dfg_tree_sum_add(sum, (struct dfg_tree_node){i, 1}, NULL));
+	return NULL;
+}
+
 /* Shards of equal rows are added as they are; others are weighted by their rows. */
 static bool is_weighted(const struct dfg_group *group, const struct group_bucket *bucket)
 {
@@ -96,7 +103,7 @@ static void copy_tensors(
 		const struct dfg_tensor *tensor = contribution->tensor[i];
 		char *at = (char *)to->data + bucket->offset[i] * size;
 		size_t elements = (size_t)dfg_shape_count(&tensor->shape) * (is_complex(tensor->dtype) ? 2 : 1);
-		if (is_half(tensor->dtype))
+		if (dfg_is_half(tensor->dtype))
 			dfg_convert(DFG_F32, at, tensor->dtype, tensor->data, (int64_t)elements);
 		else if (elements)
 			memcpy(at, tensor->data, elements * size);
@@ -130,7 +137,7 @@ struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer
 	struct dfg_buffer *halves;
 	size_t count = bucket->sum.count;
 	bucket->result = sum;
-	if (!is_half(bucket->dtype))
+	if (!dfg_is_half(bucket->dtype))
 		return NULL;
 	bucket->result = NULL;
 	struct dfg_err *err = dfg_buffer_new(bucket->dtype, count * dfg_dtype_size(bucket->dtype), &halves);
@@ -144,7 +151,7 @@ struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer
 
 struct dfg_err *dfg_bucket_read(const struct group_bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor)
 {
-	size_t of_sum = dfg_dtype_size(bucket->sum.dtype), size = is_half(bucket->dtype) ? of_sum / 2 : of_sum;
+	size_t of_sum = dfg_dtype_size(bucket->sum.dtype), size = dfg_is_half(bucket->dtype) ? of_sum / 2 : of_sum;
 	if (i >= bucket->n)
 		return DFG_ERR(DFG_DATA, "bucket %u has %u tensors, not %u", bucket->number, bucket->n, i + 1);
 	*out_tensor = (struct dfg_tensor){

@@ -35,15 +35,15 @@ static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint
 	const struct dfg_transfer_key *key, enum dfg_dtype dtype, struct dfg_buffer *buffer, size_t first, size_t count)
 {
 	size_t size = dfg_dtype_size(dtype);
-	if (!dfg_reserve(&outbox->message, &outbox->room, outbox->count + 1, sizeof *outbox->message))
+	if (!dfg_reserve(&outbox->message, &outbox->capacity, outbox->count + 1, sizeof *outbox->message))
 		return dfg_no_memory("an all-reduce");
-	outbox->message[outbox->count++] = (struct early){to, {.kind = DFG_MESSAGE_REDUCE,
-															  .key = *key,
-															  .tensor = {.dtype = dtype,
-																  .shape = DFG_SHAPE_VECTOR((int64_t)count),
-																  .data = (char *)buffer->data + first * size,
-																  .room = count * size,
-																  .buffer = dfg_buffer_ref(buffer)}}};
+	outbox->message[outbox->count++] = (struct group_message){to, {.kind = DFG_MESSAGE_REDUCE,
+																	  .key = *key,
+																	  .tensor = {.dtype = dtype,
+																		  .shape = DFG_SHAPE_VECTOR((int64_t)count),
+																		  .data = (char *)buffer->data + first * size,
+																		  .room = count * size,
+																		  .buffer = dfg_buffer_ref(buffer)}}};
 	if (key->iteration[PART] != LAYOUT)
 		count_sent(group, to, &outbox->message[outbox->count - 1].message);
 	return NULL;
@@ -52,10 +52,10 @@ static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint
 struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, struct dfg_err *err)
 {
 	for (size_t i = 0; i < outbox->count; i++) {
-		struct early *message = &outbox->message[i];
-		struct dfg_link *link = group->peer[message->from].link;
+		struct group_message *message = &outbox->message[i];
+		struct dfg_link *link = group->peer[message->replica].link;
 		if (!err && (err = link->kind->send(link, &message->message)))
-			err = dfg_err_note(err, "replica %u", message->from);
+			err = dfg_err_note(err, "replica %u", message->replica);
 		dfg_tensor_release(&message->message.tensor);
 	}
 	dfg_free(outbox->message);
@@ -143,9 +143,9 @@ static struct dfg_err *own_buffer(struct dfg_tree_sum *sum, struct dfg_tensor *t
 	return err;
 }
 
-static struct dfg_err *wrong(const struct group_bucket *bucket, const struct early *early)
+static struct dfg_err *wrong(const struct group_bucket *bucket, const struct group_message *early)
 {
-	return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s for shards %lld-%lld", bucket->number, early->from,
+	return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s for shards %lld-%lld", bucket->number, early->replica,
 		dfg_type_words(early->message.tensor.dtype, &early->message.tensor.shape).s,
 		(long long)early->message.key.iteration[FIRST],
 		(long long)(early->message.key.iteration[FIRST] + early->message.key.iteration[COUNT] - 1));
@@ -157,10 +157,10 @@ static bool has_length(const struct group_bucket *bucket, const struct dfg_tenso
 }
 
 static struct dfg_err *take_partial(
-	struct dfg_group *group, struct group_bucket *bucket, struct early *early, struct outbox *outbox)
+	struct dfg_group *group, struct group_bucket *bucket, struct group_message *early, struct outbox *outbox)
 {
 	const int64_t *field = early->message.key.iteration;
-	struct dfg_shard range = dfg_group_range(early->from, group->replicas, group->whole.shards);
+	struct dfg_shard range = dfg_group_range(early->replica, group->replicas, group->whole.shards);
 	struct dfg_buffer *value;
 	bool fits = slice_of(group, group->self) != DFG_NONE && field[COUNT] > 0 && field[FIRST] >= range.first &&
 				field[COUNT] <= range.rows && field[FIRST] - range.first <= range.rows - field[COUNT];
@@ -171,16 +171,16 @@ static struct dfg_err *take_partial(
 		group, bucket, (struct dfg_tree_node){(uint32_t)field[FIRST], (uint32_t)field[COUNT]}, value, outbox);
 }
 
-static struct dfg_err *take_result(struct dfg_group *group, struct group_bucket *bucket, struct early *early)
+static struct dfg_err *take_result(struct dfg_group *group, struct group_bucket *bucket, struct group_message *early)
 {
-	uint32_t slice = slice_of(group, early->from);
+	uint32_t slice = slice_of(group, early->replica);
 	if (slice == DFG_NONE || !has_length(bucket, &early->message.tensor, length_of(group, bucket, slice)))
 		return wrong(bucket, early);
 	return gather(group, bucket, slice, early->message.tensor.data);
 }
 
 static struct dfg_err *take(
-	struct dfg_group *group, struct group_bucket *bucket, struct early *early, struct outbox *outbox)
+	struct dfg_group *group, struct group_bucket *bucket, struct group_message *early, struct outbox *outbox)
 {
 	switch ((enum part)early->message.key.iteration[PART]) {
 	case PARTIAL:
@@ -234,7 +234,7 @@ static bool read_shape(const int64_t **at, const int64_t *end, enum dfg_dtype dt
 	return !err;
 }
 
-static struct dfg_err *read_layout(struct group_bucket *bucket, const struct early *early)
+static struct dfg_err *read_layout(struct group_bucket *bucket, const struct group_message *early)
 {
 	const struct dfg_tensor *tensor = &early->message.tensor;
 	const int64_t *at = tensor->data, *end = at + (tensor->shape.rank == 1 ? tensor->shape.dim[0] : 0);
@@ -263,18 +263,13 @@ static struct dfg_err *read_layout(struct group_bucket *bucket, const struct ear
 	return err;
 }
 
-/* Prepares the sum of the slice that this replica owns: shards without rows contribute nothing. */
+/* Begins the sum of the slice that this replica owns, if it owns one. */
 static struct dfg_err *begin_slice(const struct dfg_group *group, struct group_bucket *bucket)
 {
-	const struct dfg_shard *shard = &group->whole;
 	uint32_t slice = slice_of(group, group->self);
 	if (slice == DFG_NONE)
 		return NULL;
-	dfg_tree_sum_begin(&bucket->slice, shard->shards, bucket->sum.dtype, length_of(group, bucket, slice));
-	for (uint32_t i = 0; i < shard->shards; i++)
-		if (!dfg_shard_of(i, shard->shards, shard->batch).rows)
-			DFG_TRY(dfg_tree_sum_add(&bucket->slice, (struct dfg_tree_node){i, 1}, NULL));
-	return NULL;
+	return dfg_bucket_begin_sum(group, &bucket->slice, bucket->sum.dtype, length_of(group, bucket, slice));
 }
 
 /* The bucket's shapes are known. */
@@ -303,7 +298,7 @@ static struct dfg_err *take_early(struct dfg_group *group, struct group_bucket *
 {
 	uint64_t step = atomic_load(&group->number);
 	for (size_t i = 0; i < bucket->earlies && !bucket->across; i++) {
-		const struct early *early = &bucket->early[i];
+		const struct group_message *early = &bucket->early[i];
 		if (early->message.key.step != step || early->message.key.iteration[PART] != LAYOUT ||
 			slice_of(group, group->self) != DFG_NONE)
 			continue;
@@ -311,7 +306,7 @@ static struct dfg_err *take_early(struct dfg_group *group, struct group_bucket *
 		DFG_TRY(begin_bucket(group, bucket));
 	}
 	for (size_t i = bucket->earlies; i-- && bucket->across;) {
-		struct early *early = &bucket->early[i];
+		struct group_message *early = &bucket->early[i];
 		if (early->message.key.step > step)
 			continue;
 		struct dfg_err *err = early->message.key.step == step ? take(group, bucket, early, outbox) : NULL;
@@ -389,10 +384,10 @@ static struct dfg_err *deliver(
 	struct dfg_err *err = bucket->earlies < EARLY_MOST
 							  ? NULL
 							  : DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends too much", bucket->number, from);
-	if (!err && !dfg_reserve(&bucket->early, &bucket->early_room, bucket->earlies + 1, sizeof *bucket->early))
+	if (!err && !dfg_reserve(&bucket->early, &bucket->early_capacity, bucket->earlies + 1, sizeof *bucket->early))
 		err = dfg_no_memory("an all-reduce");
 	if (!err) {
-		bucket->early[bucket->earlies++] = (struct early){from, *message};
+		bucket->early[bucket->earlies++] = (struct group_message){from, *message};
 		message->tensor = (struct dfg_tensor){0};
 		err = atomic_load(&group->number) ? take_early(group, bucket, outbox) : NULL;
 	}

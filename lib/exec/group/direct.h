@@ -2,10 +2,10 @@
 
 #include "lib/exec/group/group_private.h"
 
-/* Messages to send when no lock is held. `from` is the replica that gets it. */
+/* Messages to send when no lock is held. */
 struct outbox {
-	struct early *message;
-	size_t count, room;
+	struct group_message *message;
+	size_t count, capacity;
 };
 
 /* Sends the messages, and empties the outbox in any case. Takes err, and then sends nothing; returns it or its own. */

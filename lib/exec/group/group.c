@@ -201,24 +201,25 @@ void dfg_group_end(struct dfg_group *group)
 	pthread_mutex_unlock(&group->step);
 }
 
-void dfg_group_fail(struct dfg_group *group, struct dfg_err *err)
+/* Keeps the first error, frees a later one, and ends the waits. */
+static void end_waits(struct dfg_group *group, struct dfg_err **first, struct dfg_err *err)
 {
 	pthread_mutex_lock(&group->lock);
-	struct dfg_err *old = group->failed ? err : NULL;
-	group->failed = old ? group->failed : err;
+	struct dfg_err *later = *first ? err : NULL;
+	*first = later ? *first : err;
 	pthread_mutex_unlock(&group->lock);
-	dfg_err_free(old);
+	dfg_err_free(later);
 	dfg_event_signal(&group->event);
+}
+
+void dfg_group_fail(struct dfg_group *group, struct dfg_err *err)
+{
+	end_waits(group, &group->failed, err);
 }
 
 void dfg_group_lost(struct dfg_group *group, struct dfg_err *err)
 {
-	pthread_mutex_lock(&group->lock);
-	struct dfg_err *old = group->lost ? err : NULL;
-	group->lost = old ? group->lost : err;
-	pthread_mutex_unlock(&group->lock);
-	dfg_err_free(old);
-	dfg_event_signal(&group->event);
+	end_waits(group, &group->lost, err);
 }
 
 struct dfg_group_sent dfg_group_sent(struct dfg_group *group, uint32_t replica)
@@ -253,7 +254,7 @@ static struct dfg_err *find_stream(struct dfg_group *group, struct dfg_variable 
 			*out_stream = &group->stream[i];
 			return NULL;
 		}
-	if (!dfg_reserve(&group->stream, &group->stream_room, group->streams + 1, sizeof *group->stream))
+	if (!dfg_reserve(&group->stream, &group->stream_capacity, group->streams + 1, sizeof *group->stream))
 		return dfg_no_memory("a stream of random numbers");
 	*out_stream = &group->stream[group->streams++];
 	**out_stream = (struct stream){.position = position};
@@ -293,7 +294,7 @@ static struct dfg_err *find_or_make(struct dfg_group *group, uint32_t number, st
 	enum { MOST = 1 << 20 };
 	if (number >= MOST)
 		return DFG_ERR(DFG_DATA, "bucket %u: buckets are numbered from 0 to %d", number, MOST - 1);
-	if (!dfg_reserve(&group->bucket, &group->room, (size_t)number + 1, sizeof(struct group_bucket *)))
+	if (!dfg_reserve(&group->bucket, &group->capacity, (size_t)number + 1, sizeof(struct group_bucket *)))
 		return dfg_no_memory("a bucket");
 	group->count = number >= group->count ? (size_t)number + 1 : group->count;
 	*out_bucket = group->bucket[number];
@@ -317,19 +318,15 @@ struct dfg_err *dfg_group_bucket(struct dfg_group *group, uint32_t number, struc
 	return err;
 }
 
-/* A shard without rows contributes nothing. */
-static struct dfg_err *begin_bucket(
-	const struct dfg_group *group, struct group_bucket *bucket, const struct dfg_contribution *contribution)
+static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket *bucket,
+	const struct dfg_contribution *contribution, struct outbox *outbox)
 {
-	const struct dfg_shard *shard = &group->shard;
 	end_bucket(bucket);
 	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
-	dfg_tree_sum_begin(&bucket->sum, shard->shards, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
+	if (dfg_group_is_across(group))
+		return dfg_direct_begin(group, bucket, outbox);
 	bucket->begun = true;
-	for (uint32_t i = 0; i < shard->shards; i++)
-		if (!dfg_shard_of(i, shard->shards, shard->batch).rows)
-			DFG_TRY(dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){i, 1}, NULL));
-	return NULL;
+	return dfg_bucket_begin_sum(group, &bucket->sum, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
 }
 
 static int name_length(const struct dfg_string *name)
@@ -350,14 +347,6 @@ static struct dfg_err *another_shape(const struct dfg_group *group, const struct
 									 : err;
 }
 
-static struct dfg_err *begin_across(struct dfg_group *group, struct group_bucket *bucket,
-	const struct dfg_contribution *contribution, struct outbox *outbox)
-{
-	end_bucket(bucket);
-	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
-	return dfg_direct_begin(group, bucket, outbox);
-}
-
 static struct dfg_err *check_same(
 	const struct dfg_group *group, const struct group_bucket *bucket, const struct dfg_contribution *contribution)
 {
@@ -374,14 +363,13 @@ static struct dfg_err *add(struct dfg_group *group, struct group_bucket *bucket,
 	const struct dfg_contribution *contribution, struct outbox *outbox)
 {
 	struct dfg_buffer *value;
-	bool across = dfg_group_is_across(group);
 	if (!bucket->begun || !group->entered)
-		DFG_TRY(across ? begin_across(group, bucket, contribution, outbox) : begin_bucket(group, bucket, contribution));
+		DFG_TRY(begin_bucket(group, bucket, contribution, outbox));
 	DFG_TRY(check_same(group, bucket, contribution));
 	DFG_TRY(dfg_tree_sum_buffer(&bucket->sum, &value));
 	dfg_bucket_copy(group, bucket, contribution, value);
 	DFG_TRY(dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){group->shard.number, 1}, value));
-	return across ? dfg_direct_contributed(group, bucket, outbox) : NULL;
+	return bucket->across ? dfg_direct_contributed(group, bucket, outbox) : NULL;
 }
 
 struct dfg_err *dfg_group_contribute(struct dfg_group *group, const struct dfg_contribution *contribution)

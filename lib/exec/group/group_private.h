@@ -10,9 +10,9 @@
  * together.
  */
 
-/* A message of another replica that waits until this one has begun the step, or knows the shapes of the bucket. */
-struct early {
-	uint32_t from;
+/* A message that another replica has sent, or that is to be sent to it. */
+struct group_message {
+	uint32_t replica;
 	struct dfg_message message;
 };
 
@@ -34,8 +34,8 @@ struct group_bucket {
 	struct dfg_buffer *gathered; /* the slices of the result that have arrived, each at its place */
 	bool *arrived;               /* by owner */
 	uint32_t slices;             /* number of those that have arrived */
-	struct early *early;
-	size_t earlies, early_room;
+	struct group_message *early; /* wait until this replica has begun the step and knows the bucket's shapes */
+	size_t earlies, early_capacity;
 };
 
 /* A replica of the group, and what was sent to it. */
@@ -50,7 +50,7 @@ struct dfg_group {
 	pthread_mutex_t step; /* held by the step in progress */
 	pthread_mutex_t lock; /* protects the list of buckets, not their contents, and the fields that say so */
 	struct group_bucket **bucket;
-	size_t count, room;
+	size_t count, capacity;
 	struct dfg_shard shard; /* of the compute run in progress */
 	struct dfg_shard whole; /* the number of shards and the rows of the step in progress */
 	bool entered;
@@ -58,7 +58,7 @@ struct dfg_group {
 		struct dfg_variable *position;
 		uint64_t drawn; /* blocks, in the compute run in progress */
 	} * stream;
-	size_t streams, stream_room;
+	size_t streams, stream_capacity;
 
 	/* Across replicas. */
 	struct group_peer *peer; /* by replica; NULL: one process computes all shards */
@@ -79,6 +79,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_bucket(
 /* Records the shapes of the contributions of a step. */
 DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out(
 	struct group_bucket *bucket, const struct dfg_contribution *contribution);
+
+/* Begins a sum over the shards of the step, of `count` elements; shards without rows contribute nothing. */
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_begin_sum(
+	const struct dfg_group *group, struct dfg_tree_sum *sum, enum dfg_dtype dtype, size_t count);
 
 /* The elements of a sum: f32 or wider; a complex number is two. */
 enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype);

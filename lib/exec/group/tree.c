@@ -53,7 +53,7 @@ void dfg_tree_sum_give(struct dfg_tree_sum *sum, struct dfg_buffer *buffer)
 	bool alone = buffer && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1 &&
 				 buffer->room >= sum->count * dfg_dtype_size(sum->dtype);
 	if (alone && sum->spares <= sum->shards &&
-		dfg_reserve(&sum->spare, &sum->spare_room, sum->spares + 1, sizeof(struct dfg_buffer *)))
+		dfg_reserve(&sum->spare, &sum->spare_capacity, sum->spares + 1, sizeof(struct dfg_buffer *)))
 		sum->spare[sum->spares++] = buffer;
 	else
 		dfg_buffer_unref(buffer);
@@ -145,7 +145,7 @@ struct dfg_err *dfg_tree_sum_add(struct dfg_tree_sum *sum, struct dfg_tree_node 
 		dfg_buffer_unref(value);
 		return DFG_ERR(DFG_BUG, "shard %u contributes twice", node.first);
 	}
-	if (!dfg_reserve(&sum->partial, &sum->room, sum->partials + 1, sizeof *sum->partial)) {
+	if (!dfg_reserve(&sum->partial, &sum->capacity, sum->partials + 1, sizeof *sum->partial)) {
 		dfg_buffer_unref(value);
 		return dfg_no_memory("a sum over shards");
 	}

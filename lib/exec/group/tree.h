@@ -29,9 +29,9 @@ struct dfg_tree_sum {
 		struct dfg_tree_node node;
 		struct dfg_buffer *value; /* NULL: none of the node's shards has rows */
 	} * partial;
-	size_t partials, room;
+	size_t partials, capacity;
 	struct dfg_buffer **spare; /* buffers for contributions to come, of count elements */
-	size_t spares, spare_room;
+	size_t spares, spare_capacity;
 };
 
 /* Begins a sum of `count` elements of each shard; spare buffers of an earlier sum of that size are kept. */
