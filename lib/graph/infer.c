@@ -150,8 +150,8 @@ struct dfg_err *dfg_op_shape(struct dfg_infer *node)
 	return infer_known(node);
 }
 
-/* The arrays that inference of a node requires, in one allocation, or none for few inputs. */
-struct capacity {
+/* The arrays that the inference of a node with few inputs and outputs requires; those of others are allocated. */
+struct few_arrays {
 	const struct dfg_shape *shape[FEW];
 	const struct dfg_known_value *known[FEW];
 	const struct dfg_handle_type *holds[FEW];
@@ -160,15 +160,15 @@ struct capacity {
 	const struct dfg_handle_type *out_holds[FEW];
 };
 
-static struct dfg_err *allocate(struct dfg_infer *node, struct capacity *capacity, void **out_more)
+static struct dfg_err *allocate(struct dfg_infer *node, struct few_arrays *few, void **out_more)
 {
 	size_t n_in = node->call->n_in, n_out = node->call->n_out;
 	*out_more = NULL;
 	if (n_in <= FEW && n_out <= FEW) {
-		node->in = capacity->shape, node->known = capacity->known, node->in_holds = capacity->holds;
-		node->out = capacity->out, node->out_known = capacity->out_known, node->out_holds = capacity->out_holds;
-		memset(capacity->out_known, 0, sizeof capacity->out_known);
-		memset(capacity->out_holds, 0, sizeof capacity->out_holds);
+		node->in = few->shape, node->known = few->known, node->in_holds = few->holds;
+		node->out = few->out, node->out_known = few->out_known, node->out_holds = few->out_holds;
+		memset(few->out_known, 0, sizeof few->out_known);
+		memset(few->out_holds, 0, sizeof few->out_holds);
 		return NULL;
 	}
 	char *more = dfg_zeros(1, (3 * n_in + 2 * n_out) * sizeof(void *) + n_out * sizeof(struct dfg_shape));
@@ -218,10 +218,10 @@ static struct dfg_err *infer(
 struct dfg_err *dfg_infer_node(const struct dfg_resolved_node *call, const struct dfg_inferred *const *in,
 	struct dfg_arena *arena, struct dfg_inferred *out)
 {
-	struct capacity capacity;
+	struct few_arrays few;
 	struct dfg_infer node = {.call = call};
 	void *more;
-	DFG_TRY(allocate(&node, &capacity, &more));
+	DFG_TRY(allocate(&node, &few, &more));
 	struct dfg_err *err = infer(&node, in, arena, out);
 	dfg_free(more);
 	return dfg_resolved_note(err, call);

@@ -31,7 +31,7 @@ enum x86_condition {
 
 struct x86_code {
 	uint8_t *bytes;
-	size_t size, room;
+	size_t size, capacity;
 	bool overflow; /* the code does not fit */
 };
 
@@ -53,7 +53,7 @@ static inline struct x86_operand x86_at(uint8_t base, uint32_t offset)
 
 static inline void x86_byte(struct x86_code *code, unsigned byte)
 {
-	if (code->size < code->room)
+	if (code->size < code->capacity)
 		code->bytes[code->size++] = (uint8_t)byte;
 	else
 		code->overflow = true;

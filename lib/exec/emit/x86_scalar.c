@@ -262,11 +262,11 @@ bool dfg_native_make(const struct register_code *code, struct native_code *out_n
 {
 	enum { USES_MOST = 4, LEAVES_MOST = 2, SMALL = 4096, BYTES_AN_OP = 512, OPS_MOST = 8192 };
 	size_t count = code->count;
-	struct x86_emitter e = {.code = code, .out = {.room = SMALL + count * BYTES_AN_OP}};
+	struct x86_emitter e = {.code = code, .out = {.capacity = SMALL + count * BYTES_AN_OP}};
 	*out_native = (struct native_code){0};
 	if (count > OPS_MOST)
 		return false;
-	e.out.bytes = dfg_zeros(e.out.room, 1);
+	e.out.bytes = dfg_zeros(e.out.capacity, 1);
 	e.place = dfg_zeros(count * USES_MOST, sizeof *e.place);
 	e.label = dfg_zeros(count, sizeof *e.label);
 	e.jump = dfg_zeros(count, sizeof *e.jump);

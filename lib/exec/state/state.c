@@ -57,7 +57,7 @@ static struct dfg_variable *new_variable(const char *name, enum dfg_dtype dtype,
 static struct dfg_err *add_resource(struct dfg_state *state, struct dfg_resource *resource)
 {
 	uint32_t number = (uint32_t)state->names.count;
-	if (!dfg_reserve(&state->resource, &state->room, (size_t)number + 1, sizeof *state->resource) ||
+	if (!dfg_reserve(&state->resource, &state->capacity, (size_t)number + 1, sizeof *state->resource) ||
 		!dfg_map_put(&state->names, resource->name, strlen(resource->name), &number, NULL)) {
 		dfg_resource_unref(resource);
 		return dfg_no_memory("the resources of the session");

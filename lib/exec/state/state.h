@@ -25,7 +25,7 @@ struct dfg_state {
 	pthread_mutex_t lock;
 	struct dfg_map names;           /* "container/shared name", borrowed from the resource */
 	struct dfg_resource **resource; /* owned, by number */
-	size_t room;
+	size_t capacity;
 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_state_init(struct dfg_state *state);

@@ -63,16 +63,16 @@ static bool is_decisive(const struct loop *loop, uint32_t i)
 static struct dfg_err *allocate(struct loop *loop)
 {
 	struct dfg_arena *arena = loop->l->scratch;
-	size_t capacity = (size_t)loop->count + 1;
-	loop->varies = dfg_arena_zeros(arena, capacity, sizeof *loop->varies);
-	uint32_t *number = dfg_arena_zeros(arena, 4 * capacity, sizeof *number);
-	loop->value = dfg_arena_zeros(arena, capacity, sizeof *loop->value);
+	size_t length = (size_t)loop->count + 1;
+	loop->varies = dfg_arena_zeros(arena, length, sizeof *loop->varies);
+	uint32_t *number = dfg_arena_zeros(arena, 4 * length, sizeof *number);
+	loop->value = dfg_arena_zeros(arena, length, sizeof *loop->value);
 	if (!loop->varies || !number || !loop->value)
 		return dfg_no_memory("a lowered loop");
 	loop->enter = number;
-	loop->merge = number + capacity;
-	loop->side = number + 2 * capacity;
-	loop->exit = number + 3 * capacity;
+	loop->merge = number + length;
+	loop->side = number + 2 * length;
+	loop->exit = number + 3 * length;
 	bool decides = false;
 	loop->first = loop->count;
 	for (uint32_t i = loop->count; i-- > 0;) {

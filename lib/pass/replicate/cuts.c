@@ -42,7 +42,7 @@ static const struct dfg_graph *graph_of(const struct replicate *r)
 
 static struct dfg_err *add_cut(struct replicate *r, const struct reduction *cut)
 {
-	if (!dfg_reserve(&r->cut, &r->room, r->cuts + 1, sizeof *r->cut))
+	if (!dfg_reserve(&r->cut, &r->capacity, r->cuts + 1, sizeof *r->cut))
 		return dfg_no_memory("the tensors to reduce");
 	r->cut[r->cuts++] = *cut;
 	return NULL;

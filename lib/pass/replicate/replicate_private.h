@@ -26,7 +26,7 @@ struct replicate {
 	bool *reduced;   /* by node: it depends on an all-reduce */
 	bool *sharded;   /* by node: it depends on an input that is sharded */
 	struct reduction *cut;
-	size_t cuts, room;
+	size_t cuts, capacity;
 	uint32_t buckets, gradient_buckets; /* those of gradients come first */
 	bool marked;                        /* the gradients are those that grad marked */
 };

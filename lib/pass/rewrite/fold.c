@@ -115,13 +115,13 @@ static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
 static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *in, uint32_t n_in)
 {
 	const struct dfg_inferred *fact = f->facts.fact[f->facts.first[n]];
-	size_t bytes, capacity = BYTES_MOST;
+	size_t bytes, most = BYTES_MOST;
 	if (!dfg_shape_known(&fact->shape))
 		return false;
 	for (uint32_t i = 0; i < n_in; i++)
-		capacity += dfg_tensor_bytes(&in[i]);
+		most += dfg_tensor_bytes(&in[i]);
 	struct dfg_err *err = dfg_shape_bytes(&fact->shape, fact->dtype, &bytes);
-	bool small = !err && bytes <= capacity;
+	bool small = !err && bytes <= most;
 	dfg_err_free(err);
 	return small;
 }
@@ -155,14 +155,14 @@ static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_ten
  */
 static bool may_evaluate(const struct fold *f, const struct dfg_node *node)
 {
-	size_t capacity = BYTES_MOST, bytes = 0;
+	size_t most = BYTES_MOST, bytes = 0;
 	for (uint32_t i = 0; i < node->n_in; i++) {
 		const struct dfg_literal *literal = free_literal(f, node->in[i]);
 		if (!literal)
 			return false;
 		bytes += (size_t)dfg_shape_count(&literal->shape) * dfg_dtype_size(literal->dtype);
-		capacity += dfg_literal_bytes(literal);
-		if (bytes > capacity)
+		most += dfg_literal_bytes(literal);
+		if (bytes > most)
 			return false;
 	}
 	return true;

@@ -510,11 +510,11 @@ struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t
 		.shared = dfg_arena_zeros(scratch, loops->count, sizeof *l.shared),
 		.unchanged = dfg_arena_zeros(scratch, loops->count, sizeof *l.unchanged),
 	};
-	bool capacity = l.runs && l.merged && l.side && l.comes && l.within && l.entered && l.shared && l.unchanged;
+	bool allocated = l.runs && l.merged && l.side && l.comes && l.within && l.entered && l.shared && l.unchanged;
 	l.logic = &l.predicates.logic;
-	capacity = dfg_predicates_init(&l.predicates, graph, scratch, BUDGET) && capacity;
-	struct dfg_err *err = capacity ? visit_all(&l, order) : NULL;
-	bool no_memory = !capacity || l.predicates.no_memory || l.logic->no_memory;
+	allocated = dfg_predicates_init(&l.predicates, graph, scratch, BUDGET) && allocated;
+	struct dfg_err *err = allocated ? visit_all(&l, order) : NULL;
+	bool no_memory = !allocated || l.predicates.no_memory || l.logic->no_memory;
 	dfg_free(l.split);
 	dfg_predicates_release(&l.predicates);
 	if (no_memory && !err)
