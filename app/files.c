@@ -1,5 +1,6 @@
 #include "app/files.h"
 
+#include "app/spread_samples.h"
 #include "formats/array.h"
 #include "formats/array_spec.h"
 #include "formats/graphdef.h"
@@ -44,7 +45,9 @@ static struct dfg_err *add_word(struct dfg_files *files, const char *what, const
 struct dfg_err *dfg_files_add_words(struct dfg_files *files, const char *what, const struct dfg_words_list *words)
 {
 	for (size_t i = 0; i < words->count; i++) {
-		const char *equals = strchr(words->word[i], '=');
+		const char *equals = strchr(words->word[i], '='), *copied = equals ? dfg_spread_copied(equals + 1) : NULL;
+		if (copied) /* this machine may be one of the hosts, and is the only one of a local run */
+			DFG_TRY(add_word(files, what, copied, strlen(copied)));
 		if (!equals)
 			DFG_TRY(add_word(files, what, words->word[i], strlen(words->word[i])));
 		/* Files of other hosts, and words that are values, do not begin with @. */

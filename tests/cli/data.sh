@@ -149,6 +149,9 @@ has err '-o x-2.npy would replace --data x-2.npy'
 status 2 train 'xt.bin[f32:3][:2]' t.npy --metrics xt.bin
 has err '--metrics xt.bin would replace --data xt.bin'
 
+status 2 "$DFG" run "$g" --data 'x=*:@x.npy' --data t=@t.npy --target train --batch 16 --fetch loss -o x.npy
+has err '-o x.npy would replace --data x.npy'
+
 # NetCDF: shown without its elements, converted, and never written.
 a=$ROOT/tests/arrays
 for name in classic offset64 data64; do
