@@ -24,7 +24,8 @@ static struct dfg_err *pick(const struct dfg_arrays *arrays, const char *key, co
 	if (*out_array)
 		return NULL;
 	for (size_t i = 0; i < arrays->count; i++)
-		dfg_nearest_offer(&nearest, arrays->array[i].name);
+		if (*arrays->array[i].name)
+			dfg_nearest_offer(&nearest, arrays->array[i].name);
 	return DFG_ERR(DFG_DATA, "no array '%s'%s%s%s", key, nearest.best ? "; did you mean '" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }

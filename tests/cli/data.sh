@@ -151,6 +151,10 @@ has err '--metrics xt.bin would replace --data xt.bin'
 
 status 2 "$DFG" run "$g" --data 'x=*:@x.npy' --data t=@t.npy --target train --batch 16 --fetch loss -o x.npy
 has err '-o x.npy would replace --data x.npy'
+# The array of an npy has no name, which is not suggested.
+status 65 "$DFG" show 'x.npy[a]'
+has err "x.npy: no array 'a'"
+never grep -q 'did you mean' err
 
 # NetCDF: shown without its elements, converted, and never written.
 a=$ROOT/tests/arrays
