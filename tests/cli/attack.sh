@@ -17,7 +17,7 @@ run() { # STATUS OPTIONS...: a graph that is fed
 	status "$wanted" "$DFG" run "$g" --feed 'x=f32[1,2]:1,2' "$@"
 }
 
-# Options: what is no number, out of range or alone.
+# Options: values that are not numbers or are out of range, and options without the one that they require.
 for option in '--batch 0' '--batch -1' '--steps -1' '--epochs -1' '--epochs 0' '--keep -1' '--repeat 0' '--repeat -1' \
 	'--warmup -1' '--threads -1' '--threads 99999' '--seed -1' '--seed 99999999999999999999' '--timeout -1' '--timeout nan' \
 	'--max-iterations -1' '--memory-limit -1' '--memory-limit nan' '--memory-limit 1Zi' '--schedule random:' \
@@ -78,7 +78,7 @@ for line in "run $g --feed x=ones:f32[1,2]" "show $g" "ops" "help" "version" "co
 	status 74 bash -c '"$DFG" "$@" >&-' _ $line
 done
 
-# Inputs: pipes are read like stdin, what is no file or cannot be read is said.
+# Inputs: pipes are read like stdin; directories and files that cannot be read are errors that name them.
 convert=$(mktemp -u ./pipe.XXXX)
 mkfifo "$convert"
 for command in show 'check' 'convert -o p.pb' 'show --json' 'run --feed x=ones:f32[1,2]'; do

@@ -89,7 +89,7 @@ status 2 "$DFG" fmt -w --check link.dfg
 status 0 "$DFG" fmt link.dfg link.dfg
 [ "$(grep -c 'x \* 2.0' out)" = 2 ]
 
-# Where stdout is closed, nothing else stands in its place.
+# If stdout is closed, a file that the run opens does not take its place as descriptor 1.
 printf 'param w: f32[] = zeros\noutput loss = w ** 2\n' | "$DFG" grad - --loss loss --optimizer 'sgd(lr=0.1)' -o step.pb
 status 74 sh -c '"$0" run step.pb --target train --fetch loss --steps 1 --metrics m.jsonl >&-' "$DFG"
 [ "$(cat m.jsonl)" = '{"step":1,"epoch":1,"loss":0}' ]

@@ -45,7 +45,7 @@ step 0: y: @{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "other.npz"}
 the error was expected in the last step, but came earlier: step 0: @{"steps": [{"fetch": ["y"]}, {"feeds": "x.npz", "fetch": ["y"]}], "error": {"at": "run"}}
 .
 
-# A graph that is not there is no graph that is refused.
+# A missing graph does not count as one that is refused as expected.
 mv case/graph.pb g.pb
 echo '{"steps": [{"fetch": ["y"]}], "error": {"at": "load"}}' >case/case.json
 status 1 "$DFG" test case

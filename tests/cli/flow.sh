@@ -97,7 +97,7 @@ node { name: "lucky" op: "Mul" input: "twice" input: "dice" attr { key: "T" valu
 "$DFG" check dice.pbtxt
 refuse 'which the condition of a loop computes' "$DFG" grad dice.pbtxt --of out --wrt x
 
-# An Identity between an Exit and its Switch, as TensorFlow gates them, is no hindrance: x^4.
+# An Identity between an Exit and its Switch, as TensorFlow gates them, does not prevent the gradient: x^4.
 echo 'input x: f32[]
 output y = loop (v = x) for i in 0..3 { next v * x }' >power.dfg
 "$DFG" build power.dfg --to pbtxt | sed '/op: "Exit"/{n;s/input: ".*"/input: "gate"/}' >power.pbtxt

@@ -133,7 +133,7 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	has err "--eval-data: 'w1:@far-x.npy': 'w1' is not a host of this run"
 }
 
-# A constant that stands on both workers is fed from here, or not at all.
+# A constant with a copy on both workers can be fed by the launcher only.
 printf 'input x: f32[n]\nk = f32(2)\na = x * k\nb = x + k\noutput c = a + b\n' >constant.dfg
 status 65 "$DFG" run constant.dfg --hosts ./hosts --place a=w0 --place b=w1 --data k=w0:@far-t.npy --data x=@x.npy
 has err "'k' is a constant that w1 has a copy of"

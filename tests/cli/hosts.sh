@@ -293,7 +293,7 @@ find long -name 'step-*' | grep -q .
 # shellcheck disable=SC2086
 nobody $workers
 
-# With --restarts a worker's end is no end: the run goes on from the last checkpoint, to the same bits.
+# With --restarts, a run that loses a worker continues from the last checkpoint, to the same bits.
 status 0 train --steps 2000 --epochs 1000 --save whole.safetensors
 # shellcheck disable=SC2086
 "$DFG" run "$g" --data x=@x.npy --data t=@t.npy --batch 16 --target train --fetch loss --feed train/lr=0.05 --hosts local:2 \

@@ -173,7 +173,7 @@ status 0 "$DFG" show plan --dot
 [ "$(grep -c 'subgraph clusterw[01] {' out)" = 2 ]
 [ "$(grep -o '[{]' out | wc -l)" = "$(grep -o '[}]' out | wc -l)" ]
 
-# A plan is no graph.
+# A plan is not accepted as a graph.
 status 65 "$DFG" grad plan --of y -o x.pb
 has err 'differentiate before partitioning'
 status 65 "$DFG" opt plan --fetch y -o x.pb

@@ -1,4 +1,4 @@
-# What is kept of a loop does not matter to the gradients of recorded cases, of one trip after the other or many at once.
+# The gradients of recorded cases do not depend on the values that are kept of a loop, with or without overlapping iterations.
 "$DFG" test -q --remat carried "$ROOT/tests/cases/flow"
 "$DFG" test -q --remat sqrt --threads 1 "$ROOT/tests/cases/flow"
 "$DFG" test -q --remat every=1 --threads 2 --schedule random:1 "$ROOT/tests/cases/flow"

@@ -1,4 +1,4 @@
-# What show says of arrays in several files, of one of many, of a large one; one count of messages (finding 21).
+# dfg show of arrays in several files, of one of many, of a large one; one count of messages (finding 21).
 . "$ROOT/tests/cli/kit"
 
 printf 'input x: f32[?]\noutput y = x\n' >p.dfg

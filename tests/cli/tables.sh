@@ -1,4 +1,4 @@
-# What is written in more than one place agrees.
+# Lists that are written in more than one place agree.
 . "$ROOT/tests/cli/kit"
 
 # Each optimizer is there three times: as text of the library, as the pattern that fuses it, and as the fused kernel. Each of

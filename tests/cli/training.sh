@@ -1,4 +1,4 @@
-# What a training says: evaluations by step and name, times that continue, how much is left (finding 22).
+# The output of a training: evaluations by step and name, times that continue across a resume, the time that remains (finding 22).
 . "$ROOT/tests/cli/kit"
 
 cat >m.dfg <<'.'
