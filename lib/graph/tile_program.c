@@ -2,10 +2,8 @@
 
 #include "lib/graph/reduction.h"
 
-#include <string.h>
-
 enum {
-	BLOCK = 32 * 1024,  /* elements that a thread takes at a time; a function of nothing */
+	BLOCK = 32 * 1024,  /* elements that a thread takes at a time */
 	TILE_LEAST = 256,   /* smaller tiles would cost more in calls than they save in cache */
 	CACHED = 24 * 1024, /* bytes of scratch above which tiles are made smaller */
 };
@@ -19,8 +17,6 @@ struct dfg_err *dfg_tile_begin(struct dfg_arena *arena, const struct dfg_shape *
 		.count = dfg_shape_count(shape),
 		.columns = columns,
 		.tile = columns ? columns : DFG_TILE,
-		.inputs_most = inputs_most,
-		.steps_most = steps_most,
 		.walk.in = dfg_arena_zeros(arena, inputs_most, sizeof *p->walk.in),
 		.input = dfg_arena_zeros(arena, inputs_most, sizeof *p->input),
 		.input_shape = dfg_arena_zeros(arena, inputs_most, sizeof(void *)),
@@ -29,7 +25,7 @@ struct dfg_err *dfg_tile_begin(struct dfg_arena *arena, const struct dfg_shape *
 		.value = dfg_arena_zeros(arena, (size_t)inputs_most + steps_most, sizeof *p->value),
 	};
 	bool all = p->walk.in && p->input && p->input_shape && p->input_dtype && p->step && p->value;
-	return all ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return all ? NULL : dfg_no_memory("a group of ops");
 }
 
 static int add_value(struct dfg_tile_program *p, enum dfg_dtype dtype, bool per_row)
@@ -180,9 +176,6 @@ static void run_step(const struct dfg_tile_step *step, int64_t n, void *const *a
 		break;
 	case DFG_TILE_CONVERT:
 		dfg_convert(step->to, at[step->out], step->from, in[0], step->per_row ? 1 : n);
-		break;
-	case DFG_TILE_COPY:
-		memcpy(at[step->out], in[0], (size_t)(step->per_row ? 1 : n) * size);
 		break;
 	case DFG_TILE_SPREAD:
 		dfg_repeat(at[step->out], n, in[0], size);

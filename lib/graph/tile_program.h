@@ -15,7 +15,7 @@
  */
 enum { DFG_TILE = 1024, DFG_TILE_VALUES = 256, DFG_TILE_SCRATCH = 128 * 1024 };
 
-enum dfg_tile_step_kind { DFG_TILE_ROW, DFG_TILE_CONVERT, DFG_TILE_COPY, DFG_TILE_SPREAD, DFG_TILE_REDUCE };
+enum dfg_tile_step_kind { DFG_TILE_ROW, DFG_TILE_CONVERT, DFG_TILE_SPREAD, DFG_TILE_REDUCE };
 
 struct dfg_tile_step {
 	union {
@@ -33,7 +33,7 @@ struct dfg_tile_value {
 	uint32_t offset; /* of its memory in the scratch of a thread, unless it is an output or an input in place */
 	uint16_t last;   /* the last step that reads it */
 	int16_t output;  /* number of the output, or -1 */
-	bool per_row, stored;
+	bool per_row;
 };
 
 /* An input: the elements of operand `operand` of a run. */
@@ -52,10 +52,13 @@ struct dfg_tile_program {
 	struct dfg_tile_value *value;
 	const struct dfg_shape **input_shape; /* while it is made */
 	enum dfg_dtype *input_dtype;
-	uint32_t steps, values, steps_most, inputs_most;
+	uint32_t steps, values;
 };
 
-/* An empty program over elements of the shape. columns: see above; it divides the number of elements. */
+/*
+ * An empty program over elements of the shape. columns: see above; it divides the number of elements. inputs_most and
+ * steps_most are together at most DFG_TILE_VALUES.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_tile_begin(struct dfg_arena *arena, const struct dfg_shape *shape, int64_t columns,
 	uint32_t inputs_most, uint32_t steps_most, struct dfg_tile_program *out_program);
 

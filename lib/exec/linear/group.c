@@ -1,5 +1,7 @@
 #include "lib/exec/linear/group_private.h"
 
+#include "lib/graph/half.h"
+
 #include <string.h>
 
 /*
@@ -49,7 +51,6 @@ static bool is_tensor(const struct finder *of, uint32_t slot)
 		   !of->builder->plan->is_ref[slot];
 }
 
-/* How many of a member's inputs are operands; the others are shapes and axes, which are known. */
 int dfg_member_operands(enum member_kind kind, const struct instruction *instruction)
 {
 	return kind == MEMBER_ROW ? instruction->n_in : 1;
@@ -291,8 +292,7 @@ static bool find_place(struct finder *of, uint32_t *out_blocker)
 		bool reads;
 		uint32_t reader = first_reader(of, member, &reads);
 		candidate->stored[i] = reads;
-		bool is_alias = of->kind[member] == MEMBER_VIEW || of->kind[member] == MEMBER_REPEAT;
-		if (reads && is_alias) {
+		if (reads && dfg_member_is_alias(of->kind[member])) {
 			*out_blocker = reader;
 			return false;
 		}
@@ -436,8 +436,7 @@ static struct dfg_err *try_seed(struct finder *of, uint32_t seed)
 	const uint32_t *use = of->builder->program->use + instruction->first;
 	bool reduces = of->kind[seed] == MEMBER_REDUCE, made = false;
 	const struct dfg_shape *shape = shape_of(of, reduces ? use[0] : use[instruction->n_in]);
-	if (of->kind[seed] == MEMBER_NONE || of->kind[seed] == MEMBER_VIEW || of->kind[seed] == MEMBER_REPEAT ||
-		of->taken[seed])
+	if (of->kind[seed] == MEMBER_NONE || dfg_member_is_alias(of->kind[seed]) || of->taken[seed])
 		return NULL;
 	int64_t columns = reduces ? reduced_columns(of, instruction) : shape->rank ? shape->dim[shape->rank - 1] : 0;
 	if (columns > 1 && grow_from(of, seed, shape, columns))

@@ -2,8 +2,6 @@
 
 /* Makes one instruction of the members of a group: a tile program, its inputs and its outputs. */
 
-enum { INPUTS_MOST = 48 };
-
 struct group_maker {
 	struct program_builder *builder;
 	const struct candidate *candidate;
@@ -124,7 +122,7 @@ static void add_step(struct group_maker *of, uint32_t i)
 	struct dfg_tile_step step = {.attr = call->attr, .per_row = is_per_row(of, slot)};
 	for (int k = 0; k < operands_of(of, i); k++)
 		step.in[step.n_in++] = (uint16_t)read_operand(of, i, k);
-	if (kind == MEMBER_VIEW || kind == MEMBER_REPEAT) {
+	if (dfg_member_is_alias(kind)) {
 		of->value[i] = step.in[0];
 		return;
 	}
@@ -149,7 +147,7 @@ static struct dfg_err *make_tile(struct group_maker *of, bool *out_fits)
 	struct dfg_tile_program *tile = &of->group->tile;
 	int outputs = 0;
 	DFG_TRY(dfg_tile_begin(&of->builder->program->arena, &candidate->shape, candidate->columns, INPUTS_MOST,
-		2 * candidate->members, tile));
+		STEPS_A_MEMBER * candidate->members, tile));
 	add_inputs(of);
 	for (uint32_t i = 0; i < candidate->members; i++)
 		of->value[i] = of->spread[i] = -1;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "lib/exec/linear/builder_private.h"
-#include "lib/graph/half.h"
 #include "lib/graph/tile_program.h"
 
 /*
@@ -15,7 +14,10 @@ struct group {
 	const struct dfg_inferred *type; /* of each input: the tile program was made for it */
 };
 
-enum { MEMBERS_MOST = 64 };
+/* STEPS_A_MEMBER: its own, and one that spreads its value over a row. */
+enum { MEMBERS_MOST = 64, INPUTS_MOST = 48, STEPS_A_MEMBER = 2 };
+_Static_assert(INPUTS_MOST + STEPS_A_MEMBER * MEMBERS_MOST <= DFG_TILE_VALUES, "a group fits a tile program");
+
 enum member_kind {
 	MEMBER_NONE,    /* cannot be in a group */
 	MEMBER_ROW,     /* an elementwise op; operands broadcast */
@@ -39,6 +41,12 @@ struct candidate {
 static inline uint32_t dfg_member_slot(const struct program *program, uint32_t o)
 {
 	return program->use[program->code[o].first + program->code[o].n_in];
+}
+
+/* Whether the member's value is input 0, in another shape or repeated, so that it takes no step. */
+static inline bool dfg_member_is_alias(enum member_kind kind)
+{
+	return kind == MEMBER_VIEW || kind == MEMBER_REPEAT;
 }
 
 /* group.c: how many of a member's inputs are operands; the others are shapes and axes, which are known. */

@@ -28,7 +28,7 @@ struct dfg_err *dfg_group_run(struct activation *activation, const struct instru
 	const struct group *group = instruction->group;
 	struct dfg_tensor *const *at = activation->at + instruction->first;
 	const uint32_t *use = activation->program->use + instruction->first;
-	const void *in[UINT8_MAX];
+	const void *in[INPUTS_MOST];
 	void *out[MEMBERS_MOST];
 	for (int i = 0; i < instruction->n_in; i++) {
 		DFG_TRY(check_input(at[i], &group->type[i]));
