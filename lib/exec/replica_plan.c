@@ -83,7 +83,8 @@ static struct dfg_err *find_reach(struct maker *maker, struct dfg_edge edge, str
 static struct dfg_err *both(const struct maker *maker, const char *what, uint32_t node)
 {
 	return DFG_ERR(DFG_DATA,
-		"%s '%.200s' depends on the rows of a shard and on what is reduced over all shards: it has no value in either",
+		"%s '%.200s' depends both on the rows of one shard and on a value that is reduced over all shards; run it "
+		"in a step without shards",
 		what, maker->graph->node[node].name);
 }
 

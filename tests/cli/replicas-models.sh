@@ -69,9 +69,9 @@ node { name: "second" op: "ApplyGradientDescent" input: "v" input: "half" input:
 .
 status 0 "$DFG" run foreign.pbtxt --data x=@v.npy --batch 4 --no-shuffle --target second
 status 65 "$DFG" run foreign.pbtxt --data x=@v.npy --batch 4 --no-shuffle --target second --shards 4
-has err "node 'slope' (Mul): would be reduced, but depends on another reduced value; that takes a step of its own"
+has err "node 'slope' (Mul): cannot be reduced over the shards, as it depends on another reduced value; run the two reductions in separate steps"
 status 65 "$DFG" run foreign.pbtxt --data x=@v.npy --batch 4 --no-shuffle --target second --shards 4 --bucket 0
-has err "node 'again' (Identity): a gradient waits for the update of variable 'w', which it reads: that takes a step of its own"
+has err "node 'again' (Identity): a gradient reads variable 'w' after its update; run the update and that gradient in separate steps"
 
 # 17. Evaluation and inference over shards: means weighted by rows, rows in order.
 "$DFG" run - --fetch x -o x.npy <<'.'

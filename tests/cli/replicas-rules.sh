@@ -126,9 +126,9 @@ has err "moving-train.pb: --gradients matches no value of this step that depends
 run 65 moving --shards 4 --gradients x
 has err "node 'x' (Placeholder): an input with the rows of a batch is not a gradient to reduce"
 run 65 moving --shards 4 --gradients 'loss/*'
-has err "would be reduced, but depends on another reduced value; that takes a step of its own"
+has err "cannot be reduced over the shards, as it depends on another reduced value; run the two reductions in separate steps"
 run 65 moving --shards 4 --gradients loss/Sum
-has err "(Sub): would be reduced, but depends on 'loss/Sum', which is reduced"
+has err "(Sub): cannot be reduced over the shards, as it depends on 'loss/Sum', which is reduced in the same step"
 cat >shape.dfg <<'.'
 input x: f32[n, 2]
 param w: f32[2] = 0.5

@@ -18,7 +18,7 @@ static bool is_end(const struct dfg_node *node)
 	return node->op && node->op->flags & (DFG_CONTRIBUTES | DFG_COLLECTS);
 }
 
-/* A value to reduce is in a cycle, which a reduction closes. */
+/* The nodes that are not in the order are in or after a cycle, which a reduction has closed: names the value to reduce. */
 static struct dfg_err *depends_on_update(struct replicate *r, const uint32_t *order, uint32_t count)
 {
 	const struct dfg_graph *graph = r->builder->graph;
@@ -36,7 +36,8 @@ static struct dfg_err *depends_on_update(struct replicate *r, const uint32_t *or
 		at++;
 	const struct dfg_node *node = &graph->node[graph->node[n].in[at].node];
 	return DFG_ERR(DFG_DATA,
-		"node '%.200s' (%.100s): would be reduced, but depends on another reduced value; that takes a step of its own",
+		"node '%.200s' (%.100s): cannot be reduced over the shards, as it depends on another reduced value; run the "
+		"two reductions in separate steps",
 		node->name, node->op_name);
 }
 
@@ -111,8 +112,8 @@ static struct dfg_err *check_early(struct replicate *r, const bool *read, struct
 		uint32_t variable = dfg_replicate_writes(graph, node) ? dfg_replicate_variable(graph, node->in[0]) : DFG_NONE;
 		if (variable != DFG_NONE && read[variable])
 			return DFG_ERR(DFG_DATA,
-				"node '%.200s' (%.100s): a gradient waits for the update of variable '%.200s', which it reads: that "
-				"takes a step of its own",
+				"node '%.200s' (%.100s): a gradient reads variable '%.200s' after its update; run the update and that "
+				"gradient in separate steps",
 				graph->node[early.node].name, graph->node[early.node].op_name, graph->node[variable].name);
 		for (uint32_t e = 0; e < inputs(node); e++)
 			if (!seen[node->in[e].node] && r->reduced[node->in[e].node]) {
@@ -354,7 +355,9 @@ static struct dfg_err *depends_on_reduced(struct replicate *r, uint32_t n)
 	const struct dfg_graph *graph = r->builder->graph;
 	struct dfg_edge source;
 	DFG_TRY(find_reduced_input(r, n, &source));
-	return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): would be reduced, but depends on '%.200s', which is reduced",
+	return DFG_ERR(DFG_DATA,
+		"node '%.200s' (%.100s): cannot be reduced over the shards, as it depends on '%.200s', which is reduced in the "
+		"same step",
 		graph->node[n].name, graph->node[n].op_name, graph->node[source.node].name);
 }
 
