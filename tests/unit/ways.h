@@ -75,9 +75,8 @@ enum { SCHEDULES = 100 };
 static const int all_windows[] = {1, 2, 10, 32};
 
 /*
- * Calls check(arg, options, text) for each window, number of threads, and schedule; seed 0 is the machine's own, which
- * runs loops as register code; as
- * machine code it is seed -1, and node by node -2.
+ * Calls check(arg, options, text) for each window, number of threads, and schedule. Seeds from 1 on are random schedules;
+ * seed 0 runs loops as register code, -1 as machine code, -2 node by node.
  */
 static void in_all_ways(
 	const char *graph, void (*check)(void *arg, const struct dfg_session_options *options, const char *text), void *arg)

@@ -4,8 +4,8 @@
 
 /*
  * Register code: a loop of a linear program as operations on scalars and jumps. A register is a place in the activation's
- * block, so that it needs not be stored when the code is left: the interpreter of instructions can continue at any
- * instruction. Constants and feeds that a region reads have registers after the block, filled when it is entered.
+ * block, so that nothing has to be stored when the code is left: the interpreter can continue at any instruction.
+ * Constants and feeds that a region reads have registers after the block, filled when it is entered.
  */
 enum { REGISTER_BYTES = 8 };
 
@@ -48,14 +48,14 @@ enum register_opcode {
 	REG_FLOOR_DIV_BY, /* i32, by a constant of at least 2, as are the next two */
 	REG_FLOOR_MOD_BY,
 	REG_DIVISIBLE_TEST, /* out = a mod constant; c = out == b; then as REG_TEST of c */
-	REG_DIVISIBLE,      /* and the branch */
+	REG_DIVISIBLE,      /* the same, and the branch on it */
 	REG_TEST,           /* sets the predicate from the bool a */
 	REG_BRANCH,         /* jumps to `to` unless `side` was chosen */
-	REG_TEST_BRANCH,    /* both */
+	REG_TEST_BRANCH,    /* REG_TEST, then REG_BRANCH */
 	REG_JUMP,           /* jumps to `to`, past `dead` instructions */
 	REG_BACK_TEST,      /* jumps to `to` if the loop ends */
 	REG_BACK,           /* counts an iteration and jumps to the head of the loop */
-	REG_ADD_BACK_i32,   /* an addition, and then that */
+	REG_ADD_BACK_i32,   /* an addition, then REG_BACK */
 	REG_ADD_BACK_i64,
 	/* the following call functions of the interpreter, and never jump */
 	REG_CALLS,
@@ -80,11 +80,11 @@ struct register_divisor {
 
 struct register_op {
 	uint16_t code;
-	bool once; /* one instruction alone reads the result */
+	bool once; /* only one instruction reads the result */
 	int32_t side;
 	uint32_t out, a, b, c; /* registers: offsets from the block */
 	uint32_t to;           /* index of an op */
-	int32_t jump;          /* its distance in bytes */
+	int32_t jump;          /* distance from this op to that one, in bytes */
 	uint32_t predicate, loop;
 	uint32_t dead, dead_next; /* instructions that a branch passes if it jumps, and if it does not */
 	uint32_t instruction;     /* its number in the program, at which the interpreter can continue before this op */

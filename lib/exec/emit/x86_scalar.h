@@ -13,14 +13,14 @@ struct native_frame {
 	int64_t *iteration, most; /* of each loop; the limit, or INT64_MAX */
 	uint64_t fuel;            /* iterations left before it returns */
 	uint64_t dead;            /* instructions passed by jumps, so far */
-	/* runs op number `op`, one of REG_CALLS; true if it fails */
+	/* runs op number `op`, from REG_CALLS on; returns 1 if it fails, else 0 */
 	int (*call)(struct native_frame *frame, uint32_t op);
 	struct dfg_err *err; /* of a call that failed */
 	void *activation;    /* for `call` */
 	const struct register_code *code;
 };
 
-/* Runs from the address; returns the number of the op with which register code continues. */
+/* Runs machine code from the address on; returns the number of the op at which the VM continues. */
 typedef uint32_t native_fn(struct native_frame *frame, const void *from);
 
 struct native_code {
@@ -29,6 +29,9 @@ struct native_code {
 	const void **op; /* the address of each op; heap-allocated */
 };
 
-/* False: this machine cannot run it, it is too long, or there is no memory; *out_native is empty then. */
+/*
+ * Translates register code to machine code. Returns false and an empty *out_native if the processor is not an x86-64, the
+ * code is too long, or memory is short.
+ */
 bool dfg_native_make(const struct register_code *code, struct native_code *out_native);
 void dfg_native_release(struct native_code *native);

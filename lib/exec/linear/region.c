@@ -39,7 +39,7 @@ static uint32_t import(struct translator *t, uint32_t slot, uint32_t bytes, int6
 	return at;
 }
 
-/* The register of a scalar that has a fixed address in each step; DFG_NONE: it has none. */
+/* The register of a scalar; DFG_NONE: it has none, since its address is not fixed or it is too large. */
 static uint32_t register_of(struct translator *t, uint32_t slot)
 {
 	size_t bytes = dfg_slot_bytes(t->builder, slot);
@@ -153,7 +153,7 @@ static bool is_one_number(const struct translator *t, uint32_t slot)
 	return !dfg_dtype_is(fact->dtype, "half") && dfg_shape_known(&fact->shape) && dfg_shape_count(&fact->shape) == 1;
 }
 
-/* The conversion of a scalar, which is the same with or without Truncate but for halves. */
+/* The cast of one number. Only casts to halves depend on the attribute Truncate, and they are left out. */
 static bool add_cast(struct translator *t, const struct instruction *instruction, uint32_t number)
 {
 	const uint32_t *use = uses(t, instruction);
@@ -240,7 +240,7 @@ static bool is_apart(const struct translator *t, const struct instruction *instr
 		   schedule->predicate[instruction->predicate].n_out == 2;
 }
 
-/* The op of a jump is the one of its target's instruction, once that is translated. */
+/* aim_branches() sets the target, once all instructions are translated. */
 static void add_branch(struct translator *t, const struct instruction *instruction, uint32_t number)
 {
 	struct register_op *op = add_op(t, REG_BRANCH, number);
@@ -372,7 +372,7 @@ static struct dfg_err *settle_branches(const struct translator *t)
 	return NULL;
 }
 
-/* A branch that releases values as it jumps: the ops for that are after the region, which jumps seldom reach. */
+/* A branch that releases values as it jumps: the ops for that are after all others, since such jumps are rare. */
 static void add_releases(struct translator *t)
 {
 	for (uint32_t i = 0, count = t->code->count; i < count; i++) {
@@ -430,8 +430,8 @@ static void count_reads(struct translator *t)
 }
 
 /*
- * Whether a third of the ops or more are calls of rows and of the interpreter. Such a loop spends its time in these, and a
- * call from register code costs more than the interpreter's own step to the next instruction.
+ * Whether a third of the ops or more call rows or the interpreter. Such a loop spends its time in these calls, which cost
+ * more from register code than from the interpreter.
  */
 static bool calls_much(const struct register_code *code)
 {

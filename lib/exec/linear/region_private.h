@@ -11,7 +11,7 @@
 struct region {
 	struct register_code code;
 	atomic_ullong trips; /* iterations in register code so far */
-	/* machine code, once it has had many iterations; NULL: none yet, or this machine has none */
+	/* the machine code; NULL: it had too few iterations so far, or none could be made */
 	_Atomic(const struct native_code *) native;
 	struct native_code made; /* protected by the plan's lock, as is the next */
 	bool tried;
@@ -30,14 +30,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_register_fuse(struct register_code *code, str
 DFG_MUST_CHECK struct dfg_err *dfg_region_run(
 	struct activation *activation, struct region *region, const struct instruction **out_next);
 
-/* register_native.c: the region's machine code, which is made once it is worth that; NULL: there is none. */
+/* register_native.c: the region's machine code, made after enough iterations; NULL: there is none. */
 const struct native_code *dfg_region_native(const struct activation *activation, struct region *region);
 
 /* The state of register code that runs. */
 struct register_state {
 	const struct register_op *op; /* the next one */
-	const struct register_op
-		*back;           /* the end of an iteration after which fuel is empty, or the loop too long; or NULL */
+	/* the op that ended an iteration with no fuel left, or with too many iterations of its loop; NULL: none did */
+	const struct register_op *back;
 	uint64_t dead, fuel; /* instructions that jumps have passed; iterations until the limits are checked */
 	int64_t most;        /* iterations of a loop, or INT64_MAX */
 };
@@ -46,7 +46,7 @@ struct register_state {
 DFG_MUST_CHECK struct dfg_err *dfg_native_run(struct activation *activation, const struct region *region,
 	const struct native_code *native, struct register_state *state);
 
-/* register_vm.c: runs an op of REG_CALLS and after it. */
+/* register_vm.c: runs an op that calls the interpreter: its code is REG_CALLS or larger. */
 DFG_MUST_CHECK struct dfg_err *dfg_register_call(struct activation *activation, const struct register_op *op);
 
 /* interpreter.c: parts of instructions, for register_vm.c. */
@@ -55,7 +55,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_interpret_one(
 DFG_MUST_CHECK struct dfg_err *dfg_interpret_move(struct activation *activation, uint32_t move);
 void dfg_interpret_enter(struct activation *activation, uint32_t loop);
 void dfg_interpret_releases(struct activation *activation, const struct instruction *instruction, uint32_t count);
-/* Puts in front of the error which node and iteration it is of. */
+/* Prepends the instruction's node and iteration to the error. */
 DFG_MUST_CHECK struct dfg_err *dfg_interpret_note(
 	const struct activation *activation, const struct instruction *instruction, struct dfg_err *err);
 DFG_MUST_CHECK struct dfg_err *dfg_interpret_limits(const struct activation *activation, uint32_t loop);
