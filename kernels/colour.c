@@ -18,27 +18,32 @@ struct work {
 #define TEMPLATE "kernels/colour.inc"
 #include "kernels/each_float.inc"
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-
-static struct dfg_err *check(const struct dfg_resolved_node *call, const struct dfg_shape *images)
+/* The shape of RGBToHSV and HSVToRGB. */
+static struct dfg_err *colour_shape(struct dfg_infer *node)
 {
-	bool adjusts = call->n_in == 2, contrast = adjusts && call->signature->in[1].name[0] == 'c';
-	if (images->rank < (adjusts ? 3 : 1))
-		return DFG_ERR(DFG_DATA, "the images are %s, expected at least %d dimension%s", dfg_shape_words(images).s,
-			adjusts ? 3 : 1, adjusts ? "s" : "");
+	const struct dfg_shape *images = node->in[0];
+	if (images->rank < 1)
+		return DFG_ERR(DFG_DATA, "the images are %s, expected at least 1 dimension", dfg_shape_words(images).s);
 	int64_t channels = images->dim[images->rank - 1];
-	if (!contrast && channels != 3 && channels != DFG_UNKNOWN)
+	if (channels != 3 && channels != DFG_UNKNOWN)
 		return DFG_ERR(DFG_DATA, "the images are %s, expected 3 channels", dfg_shape_words(images).s);
+	node->out[0] = *images;
 	return NULL;
 }
 
-static struct dfg_err *colour_shape(struct dfg_infer *node)
+static struct dfg_err *contrast_shape(struct dfg_infer *node)
 {
-	DFG_TRY(check(node->call, node->in[0]));
-	if (node->call->n_in == 2)
-		DFG_TRY(dfg_need_rank(node, 1, 0));
+	if (node->in[0]->rank < 3)
+		return DFG_ERR(DFG_DATA, "the images are %s, expected at least 3 dimensions", dfg_shape_words(node->in[0]).s);
 	node->out[0] = *node->in[0];
-	return NULL;
+	return dfg_need_rank(node, 1, 0);
+}
+
+/* The shape of AdjustHue and AdjustSaturation. */
+static struct dfg_err *adjust_shape(struct dfg_infer *node)
+{
+	DFG_TRY(contrast_shape(node));
+	return colour_shape(node);
 }
 
 static struct dfg_err *convert(struct dfg_kernel *ctx, enum kind kind)
@@ -98,7 +103,7 @@ const struct dfg_op dfg_op_RGBToHSV = {
 	.doc = "hue, saturation and value of colours",
 	.sig = "<T: float = f32>(images: T) -> (output: T)",
 	.shape = colour_shape,
-	/* With i the number of the largest part, the hue is that of part i + 1 less that of part i + 2, over 6 times the range. */
+	/* With i the index of the largest channel, the hue is (channel i + 1 - channel i + 2) / (6 range) and a constant. */
 	.gradient =
 		"most = OneHot(ArgMax(images, -1), 3, Cast(1, DstT = T), Cast(0, DstT = T))\n"
 		"least = OneHot(ArgMin(images, -1), 3, Cast(1, DstT = T), Cast(0, DstT = T))\n"
@@ -127,7 +132,7 @@ const struct dfg_op dfg_op_AdjustHue = {
 	.doc = "colours whose hue is turned by delta",
 	.sig = "<T: half|f32 = f32>(images: T, delta: f32) -> (output: T)",
 	.flags = DFG_NO_GRADIENT,
-	.shape = colour_shape,
+	.shape = adjust_shape,
 	.kernel = {[DFG_F32] = adjust_hue},
 };
 
@@ -136,7 +141,7 @@ const struct dfg_op dfg_op_AdjustSaturation = {
 	.doc = "colours whose saturation is scaled",
 	.sig = "<T: half|f32 = f32>(images: T, scale: f32) -> (output: T)",
 	.flags = DFG_NO_GRADIENT,
-	.shape = colour_shape,
+	.shape = adjust_shape,
 	.kernel = {[DFG_F32] = adjust_saturation},
 };
 
@@ -145,6 +150,6 @@ const struct dfg_op dfg_op_AdjustContrastv2 = {
 	.doc = "images whose channels' distance from their mean is scaled",
 	.sig = "<T: half|f32 = f32>(images: T, contrast_factor: f32) -> (output: T)",
 	.flags = DFG_NO_GRADIENT,
-	.shape = colour_shape,
+	.shape = contrast_shape,
 	.kernel = {[DFG_F32] = adjust_contrast},
 };
