@@ -150,10 +150,9 @@ static struct dfg_err *need_scalars(const struct dfg_infer *node)
 	return NULL;
 }
 
-static struct dfg_err *suppression_shape(struct dfg_infer *node)
+static struct dfg_err *suppression_shape(struct dfg_infer *node, bool overlaps)
 {
 	const struct dfg_shape *boxes = node->in[BOXES], *scores = node->in[SCORES];
-	bool overlaps = node->call->signature->in[0].name[0] == 'o';
 	int64_t most = dfg_int_of(node, MOST, 0);
 	DFG_TRY(need_scalars(node));
 	if (scores->rank != 1 || boxes->rank != 2 ||
@@ -168,6 +167,16 @@ static struct dfg_err *suppression_shape(struct dfg_infer *node)
 	if (node->call->n_out > 1)
 		node->out[node->call->n_out - 1] = DFG_SHAPE_SCALAR;
 	return NULL;
+}
+
+static struct dfg_err *boxes_shape(struct dfg_infer *node)
+{
+	return suppression_shape(node, false);
+}
+
+static struct dfg_err *overlaps_shape(struct dfg_infer *node)
+{
+	return suppression_shape(node, true);
 }
 
 /* A scalar of any float type. */
@@ -221,10 +230,9 @@ static struct dfg_err *write_chosen(struct dfg_kernel *ctx, const struct task *t
 	return NULL;
 }
 
-static struct dfg_err *suppress(struct dfg_kernel *ctx)
+static struct dfg_err *suppress(struct dfg_kernel *ctx, bool overlaps)
 {
 	struct dfg_shape shapes[3];
-	bool overlaps = ctx->call->signature->in[0].name[0] == 'o';
 	const float *boxes = ctx->in[BOXES]->data;
 	struct task task = {.boxes = overlaps ? NULL : boxes,
 		.overlaps = overlaps ? boxes : NULL,
@@ -237,11 +245,21 @@ static struct dfg_err *suppress(struct dfg_kernel *ctx)
 	return write_chosen(ctx, &task, choose(&task, ctx->in[SCORES]->data, 1, most), most);
 }
 
+static struct dfg_err *suppress_boxes(struct dfg_kernel *ctx)
+{
+	return suppress(ctx, false);
+}
+
+static struct dfg_err *suppress_overlaps(struct dfg_kernel *ctx)
+{
+	return suppress(ctx, true);
+}
+
 /* All classes of one image of CombinedNonMaxSuppression. */
 struct image {
 	struct task task;
 	const float *boxes, *scores; /* of this image */
-	int64_t classes, own_boxes;  /* boxes of each class for itself: as many as classes, or 1 */
+	int64_t classes, own_boxes;  /* boxes of a candidate: one for each class, or 1 for all */
 	int64_t each;                /* boxes of a class, at most */
 	int64_t *chosen;             /* by class */
 };
@@ -387,27 +405,27 @@ const struct dfg_op dfg_op_NonMaxSuppression = {
 	.doc = DOC,
 	.sig = BOXES_OF("f32") ") -> (selected_indices: i32)",
 	.attr = {"iou_threshold: float = 0.5"},
-	.shape = suppression_shape,
+	.shape = boxes_shape,
 	.gradient = "",
-	.run = suppress,
+	.run = suppress_boxes,
 };
 
 const struct dfg_op dfg_op_NonMaxSuppressionV2 = {
 	.name = "NonMaxSuppressionV2",
 	.doc = DOC,
 	.sig = HALF BOXES_OF("T") ", iou_threshold: T_threshold) -> (selected_indices: i32)",
-	.shape = suppression_shape,
+	.shape = boxes_shape,
 	.gradient = "",
-	.kernel = {[DFG_F32] = suppress},
+	.kernel = {[DFG_F32] = suppress_boxes},
 };
 
 const struct dfg_op dfg_op_NonMaxSuppressionV3 = {
 	.name = "NonMaxSuppressionV3",
 	.doc = DOC ", and those with a low score",
 	.sig = HALF BOXES_OF("T") ", iou_threshold: T_threshold, score_threshold: T_threshold) -> (selected_indices: i32)",
-	.shape = suppression_shape,
+	.shape = boxes_shape,
 	.gradient = "",
-	.kernel = {[DFG_F32] = suppress},
+	.kernel = {[DFG_F32] = suppress_boxes},
 };
 
 const struct dfg_op dfg_op_NonMaxSuppressionV4 = {
@@ -416,9 +434,9 @@ const struct dfg_op dfg_op_NonMaxSuppressionV4 = {
 	.sig = HALF BOXES_OF(
 		"T") ", iou_threshold: T_threshold, score_threshold: T_threshold) -> (selected_indices: i32, valid_outputs: i32)",
 	.attr = {"pad_to_max_output_size: bool = false"},
-	.shape = suppression_shape,
+	.shape = boxes_shape,
 	.gradient = "",
-	.kernel = {[DFG_F32] = suppress},
+	.kernel = {[DFG_F32] = suppress_boxes},
 };
 
 const struct dfg_op dfg_op_NonMaxSuppressionV5 = {
@@ -428,8 +446,8 @@ const struct dfg_op dfg_op_NonMaxSuppressionV5 = {
 											   "(selected_indices: i32, selected_scores: T, valid_outputs: i32)",
 	.attr = {"pad_to_max_output_size: bool = false"},
 	.flags = DFG_NO_GRADIENT,
-	.shape = suppression_shape,
-	.kernel = {[DFG_F32] = suppress},
+	.shape = boxes_shape,
+	.kernel = {[DFG_F32] = suppress_boxes},
 };
 
 const struct dfg_op dfg_op_NonMaxSuppressionWithOverlaps = {
@@ -438,9 +456,9 @@ const struct dfg_op dfg_op_NonMaxSuppressionWithOverlaps = {
 	.sig =
 		"(overlaps: f32, scores: f32, max_output_size: i32, overlap_threshold: f32, score_threshold: f32) -> "
 		"(selected_indices: i32)",
-	.shape = suppression_shape,
+	.shape = overlaps_shape,
 	.gradient = "",
-	.run = suppress,
+	.run = suppress_overlaps,
 };
 
 const struct dfg_op dfg_op_CombinedNonMaxSuppression = {
