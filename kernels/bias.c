@@ -116,8 +116,6 @@ static struct dfg_err *bias_add(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
-
 const struct dfg_op dfg_op_BiasAdd = {
 	.name = "BiasAdd",
 	.doc = "value with bias added to each of its channels",
@@ -126,7 +124,7 @@ const struct dfg_op dfg_op_BiasAdd = {
 	.flags = DFG_IN_PLACE,
 	.shape = bias_shape,
 	.gradient = "dvalue = doutput\ndbias = BiasAddGrad(doutput, data_format = data_format)",
-	.kernel = {DFG_EACH_numeric(FOR_EACH, bias_add)},
+	.kernel = {DFG_EACH_numeric(DFG_FOR_DTYPE, bias_add)},
 };
 
 const struct dfg_op dfg_op_BiasAddV1 = {
@@ -136,7 +134,7 @@ const struct dfg_op dfg_op_BiasAddV1 = {
 	.flags = DFG_IN_PLACE,
 	.shape = bias_shape,
 	.gradient = "dvalue = doutput\ndbias = BiasAddGrad(doutput)",
-	.kernel = {DFG_EACH_numeric(FOR_EACH, bias_add)},
+	.kernel = {DFG_EACH_numeric(DFG_FOR_DTYPE, bias_add)},
 };
 
 static struct dfg_err *bias_grad_shape(struct dfg_infer *node)
@@ -218,5 +216,5 @@ const struct dfg_op dfg_op_BiasAddGrad = {
 	.attr = {"data_format: string = 'NHWC' in NHWC|NCHW"},
 	.shape = bias_grad_shape,
 	.gradient = "dout_backprop = BiasAdd(ZerosLike(out_backprop), doutput, data_format = data_format)",
-	.kernel = {DFG_EACH_numeric(FOR_EACH, bias_grad)},
+	.kernel = {DFG_EACH_numeric(DFG_FOR_DTYPE, bias_grad)},
 };

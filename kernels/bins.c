@@ -1,6 +1,5 @@
 #include "kernels/shape_rules.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Counts of numbers by bins, and places of numbers in sorted rows. */
@@ -14,8 +13,7 @@ struct search {
 #define TEMPLATE "kernels/bins.inc"
 #include "kernels/each_number.inc"
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-static range_fn *const bound_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, bound)};
+static dfg_range_fn *const bound_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, bound)};
 static bool (*const count_of[DFG_DTYPES])(const struct dfg_tensor *numbers, int64_t first, int64_t n,
 	const void *weights, bool binary, int64_t size, void *bins) = {DFG_EACH_number(DFG_BY_DTYPE, count)};
 
@@ -124,15 +122,13 @@ static struct dfg_err *histogram(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
-
 const struct dfg_op dfg_op_LowerBound = {
 	.name = "LowerBound",
 	.doc = "for each value the number of elements of a sorted row that are less",
 	.sig = "<T: number, out_type: index = i32>(sorted_inputs: T, values: T) -> (output: out_type)",
 	.shape = bound_shape,
 	.gradient = "",
-	.kernel = {DFG_EACH_number(FOR_EACH, lower_bound)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, lower_bound)},
 };
 
 const struct dfg_op dfg_op_UpperBound = {
@@ -141,7 +137,7 @@ const struct dfg_op dfg_op_UpperBound = {
 	.sig = "<T: number, out_type: index = i32>(sorted_inputs: T, values: T) -> (output: out_type)",
 	.shape = bound_shape,
 	.gradient = "",
-	.kernel = {DFG_EACH_number(FOR_EACH, upper_bound)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, upper_bound)},
 };
 
 const struct dfg_op dfg_op_DenseBincount = {
@@ -151,7 +147,7 @@ const struct dfg_op dfg_op_DenseBincount = {
 	.attr = {"binary_output: bool = false"},
 	.flags = DFG_NO_GRADIENT,
 	.shape = bincount_shape,
-	.kernel = {DFG_EACH_number(FOR_EACH, bincount)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, bincount)},
 };
 
 const struct dfg_op dfg_op_HistogramFixedWidth = {
@@ -160,5 +156,5 @@ const struct dfg_op dfg_op_HistogramFixedWidth = {
 	.sig = "<T: number, dtype: index = i32>(values: T, value_range: T, nbins: i32) -> (out: dtype)",
 	.shape = histogram_shape,
 	.gradient = "",
-	.kernel = {DFG_EACH_number(FOR_EACH, histogram)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, histogram)},
 };

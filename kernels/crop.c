@@ -8,6 +8,8 @@
  * Crops of images [batch, height, width, channels], each resized to one size. A box is y1, x1, y2, x2 in parts of the image,
  * where 0 and 1 are the centers of the first and last pixel; coordinates are f32.
  */
+enum { WORK = 8 * 1024 }; /* elements of a block */
+
 struct work {
 	const void *image;
 	const float *box, *grads;
@@ -149,9 +151,8 @@ static void add_ends(const struct work *work, int axis, int64_t i, double slope,
 	}
 DFG_EACH_number(GRAD_BOXES)
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-static range_fn *const crop_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, crop)};
-static range_fn *const boxes_back_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, boxes_back)};
+static dfg_range_fn *const crop_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, crop)};
+static dfg_range_fn *const boxes_back_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, boxes_back)};
 
 static struct dfg_err *check_ranks(
 	const struct dfg_shape *image, const struct dfg_shape *boxes, const struct dfg_shape *of)
@@ -204,12 +205,6 @@ static struct dfg_err *crop_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Rows or boxes of a block, by the elements of one. */
-static int64_t block_of(int64_t each)
-{
-	return each < 8 * 1024 ? 8 * 1024 / (each > 0 ? each : 1) : 1;
-}
-
 static struct dfg_err *crop(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *image = dfg_kernel_input(ctx, 0), *size = dfg_kernel_input(ctx, 3);
@@ -227,8 +222,8 @@ static struct dfg_err *crop(struct dfg_kernel *ctx)
 		work.crop[i] = out->shape.dim[i + 1];
 	work.out = out->data;
 	if (dfg_shape_count(&out->shape))
-		dfg_kernel_ranges(
-			ctx, work.boxes * work.crop[0], block_of(work.crop[1] * work.channels), crop_of[image->dtype], &work);
+		dfg_kernel_ranges(ctx, work.boxes * work.crop[0], dfg_kernel_block(work.crop[1] * work.channels, WORK),
+			crop_of[image->dtype], &work);
 	return NULL;
 }
 
@@ -269,7 +264,7 @@ static struct dfg_err *crop_grad_image(struct dfg_kernel *ctx)
 	set_grads(&work, ctx->in[0]);
 	DFG_TRY(check_boxes(ctx, 1, &work));
 	work.out = out->data;
-	dfg_kernel_ranges(ctx, work.batch, block_of(work.size[0] * work.size[1] * work.channels),
+	dfg_kernel_ranges(ctx, work.batch, dfg_kernel_block(work.size[0] * work.size[1] * work.channels, WORK),
 		out->dtype == DFG_F32 ? images_back_f32 : images_back_f64, &work);
 	return NULL;
 }
@@ -293,12 +288,11 @@ static struct dfg_err *crop_grad_boxes(struct dfg_kernel *ctx)
 	set_grads(&work, ctx->in[0]);
 	DFG_TRY(check_boxes(ctx, 2, &work));
 	work.out = out->data;
-	dfg_kernel_ranges(
-		ctx, work.boxes, block_of(work.crop[0] * work.crop[1] * work.channels), boxes_back_of[image->dtype], &work);
+	dfg_kernel_ranges(ctx, work.boxes, dfg_kernel_block(work.crop[0] * work.crop[1] * work.channels, WORK),
+		boxes_back_of[image->dtype], &work);
 	return NULL;
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
 #define METHOD "method: string = 'bilinear' in bilinear|nearest"
 
 const struct dfg_op dfg_op_CropAndResize = {
@@ -313,7 +307,7 @@ const struct dfg_op dfg_op_CropAndResize = {
 		"else { slope = ZerosLike(boxes) }\n"
 		"dboxes = slope\n"
 		"dimage = CropAndResizeGradImage(dcrops, boxes, box_ind, Shape(image), T = T, method = method)",
-	.kernel = {DFG_EACH_number(FOR_EACH, crop)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, crop)},
 };
 
 const struct dfg_op dfg_op_CropAndResizeGradImage = {
@@ -323,7 +317,7 @@ const struct dfg_op dfg_op_CropAndResizeGradImage = {
 	.attr = {METHOD},
 	.flags = DFG_NO_GRADIENT,
 	.shape = image_shape,
-	.kernel = {DFG_EACH_float(FOR_EACH, crop_grad_image)},
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, crop_grad_image)},
 };
 
 const struct dfg_op dfg_op_CropAndResizeGradBoxes = {
@@ -333,5 +327,5 @@ const struct dfg_op dfg_op_CropAndResizeGradBoxes = {
 	.attr = {"method: string = 'bilinear' in bilinear"},
 	.flags = DFG_NO_GRADIENT,
 	.shape = boxes_shape,
-	.kernel = {DFG_EACH_number(FOR_EACH, crop_grad_boxes)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, crop_grad_boxes)},
 };

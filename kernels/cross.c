@@ -29,9 +29,8 @@ DFG_EACH_number(CROSS)
 	}
 DFG_EACH_int(POPULATION)
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-static range_fn *const cross_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, cross)};
-static range_fn *const population_of[DFG_DTYPES] = {DFG_EACH_int(DFG_BY_DTYPE, population)};
+static dfg_range_fn *const cross_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, cross)};
+static dfg_range_fn *const population_of[DFG_DTYPES] = {DFG_EACH_int(DFG_BY_DTYPE, population)};
 
 static struct dfg_err *cross_shape(struct dfg_infer *node)
 {
@@ -50,7 +49,7 @@ static struct dfg_err *same_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-static struct dfg_err *run(struct dfg_kernel *ctx, int each, range_fn *const *range)
+static struct dfg_err *run(struct dfg_kernel *ctx, int each, dfg_range_fn *const *range)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
 	struct dfg_tensor *out;
@@ -70,15 +69,13 @@ static struct dfg_err *population(struct dfg_kernel *ctx)
 	return run(ctx, 1, population_of);
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
-
 const struct dfg_op dfg_op_Cross = {
 	.name = "Cross",
 	.doc = "vector products of vectors in three dimensions",
 	.sig = "<T: number>(a: T, b: T) -> (product: T)",
 	.shape = cross_shape,
 	.gradient = "da, db = Cross(b, dproduct), Cross(dproduct, a)",
-	.kernel = {DFG_EACH_number(FOR_EACH, cross)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, cross)},
 };
 
 const struct dfg_op dfg_op_PopulationCount = {
@@ -88,5 +85,5 @@ const struct dfg_op dfg_op_PopulationCount = {
 	.flags = DFG_EXACT,
 	.shape = same_shape,
 	.gradient = "",
-	.kernel = {DFG_EACH_int(FOR_EACH, population)},
+	.kernel = {DFG_EACH_int(DFG_FOR_DTYPE, population)},
 };

@@ -10,6 +10,7 @@
  */
 enum { STRIDES, RATES, PADDING };     /* attributes */
 enum { INPUT, FILTER, OUT_BACKPROP }; /* inputs */
+enum { WORK = 16 * 1024 };            /* sums of a block */
 
 struct work {
 	struct dfg_window window;
@@ -74,9 +75,8 @@ static struct dfg_err *filter_shape(struct dfg_infer *node)
 	return back_shape(node, FILTER);
 }
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-static range_fn *const dilate_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, dilate)};
-static range_fn *const backward_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, backward)};
+static dfg_range_fn *const dilate_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, dilate)};
+static dfg_range_fn *const backward_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, backward)};
 
 static struct dfg_err *work_of(struct dfg_kernel *ctx, struct work *work, struct dfg_tensor **out_tensor)
 {
@@ -87,12 +87,6 @@ static struct dfg_err *work_of(struct dfg_kernel *ctx, struct work *work, struct
 	return fit(ctx->call, &ctx->in[INPUT]->shape, &ctx->in[FILTER]->shape, &work->window);
 }
 
-/* The number of items of a block, for some 20 us of work. */
-static int64_t block_of(int64_t each)
-{
-	return each < 16 * 1024 ? 16 * 1024 / (each > 0 ? each : 1) : 1;
-}
-
 static struct dfg_err *dilation(struct dfg_kernel *ctx)
 {
 	struct work work = {0};
@@ -100,7 +94,7 @@ static struct dfg_err *dilation(struct dfg_kernel *ctx)
 	DFG_TRY(work_of(ctx, &work, &out));
 	if (dfg_shape_count(&out->shape))
 		dfg_kernel_ranges(ctx, work.window.batch * dfg_window_positions(&work.window),
-			block_of(dfg_window_size(&work.window) * work.window.channels), dilate_of[out->dtype], &work);
+			dfg_kernel_block(dfg_window_size(&work.window) * work.window.channels, WORK), dilate_of[out->dtype], &work);
 	return NULL;
 }
 
@@ -114,7 +108,7 @@ static struct dfg_err *back(struct dfg_kernel *ctx, bool of_filter)
 	int64_t each = dfg_window_positions(window) * dfg_window_size(window);
 	int64_t parts = of_filter ? window->channels : window->batch;
 	if (dfg_shape_count(&ctx->in[OUT_BACKPROP]->shape))
-		dfg_kernel_ranges(ctx, parts, block_of(each * (of_filter ? window->batch : window->channels)),
+		dfg_kernel_ranges(ctx, parts, dfg_kernel_block(each * (of_filter ? window->batch : window->channels), WORK),
 			backward_of[out->dtype], &work);
 	return NULL;
 }
@@ -129,7 +123,6 @@ static struct dfg_err *back_filter(struct dfg_kernel *ctx)
 	return back(ctx, true);
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
 #define ATTRS                                                                     \
 	{                                                                             \
 		[STRIDES] = "strides: list(int) >= 4", [RATES] = "rates: list(int) >= 4", \
@@ -145,7 +138,7 @@ const struct dfg_op dfg_op_Dilation2D = {
 	.shape = dilation_shape,
 	.gradient = "dinput = Dilation2DBackpropInput(input, filter, " SAME
 				"\ndfilter = Dilation2DBackpropFilter(input, filter, " SAME,
-	.kernel = {DFG_EACH_number(FOR_EACH, dilation)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, dilation)},
 };
 
 const struct dfg_op dfg_op_Dilation2DBackpropInput = {
@@ -155,7 +148,7 @@ const struct dfg_op dfg_op_Dilation2DBackpropInput = {
 	.attr = ATTRS,
 	.flags = DFG_NO_GRADIENT,
 	.shape = input_shape,
-	.kernel = {DFG_EACH_number(FOR_EACH, back_input)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, back_input)},
 };
 
 const struct dfg_op dfg_op_Dilation2DBackpropFilter = {
@@ -165,5 +158,5 @@ const struct dfg_op dfg_op_Dilation2DBackpropFilter = {
 	.attr = ATTRS,
 	.flags = DFG_NO_GRADIENT,
 	.shape = filter_shape,
-	.kernel = {DFG_EACH_number(FOR_EACH, back_filter)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, back_filter)},
 };

@@ -467,8 +467,6 @@ static struct dfg_err *einsum_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
-
 const struct dfg_op dfg_op_Einsum = {
 	.name = "Einsum",
 	.doc = "Einstein summation: products summed over the labels that the output lacks; 'ij,jk->ik' is a matrix product",
@@ -477,5 +475,5 @@ const struct dfg_op dfg_op_Einsum = {
 	.flags = DFG_EXPENSIVE,
 	.shape = einsum_shape,
 	.gradient_fn = einsum_gradient,
-	.kernel = {DFG_EACH_numeric(FOR_EACH, einsum)},
+	.kernel = {DFG_EACH_numeric(DFG_FOR_DTYPE, einsum)},
 };

@@ -22,8 +22,6 @@ struct work {
 #define TEMPLATE "kernels/linalg.inc"
 #include "kernels/each_float.inc"
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-
 /* Matrices must be square. */
 static struct dfg_err *check_square(const struct dfg_shape *matrix)
 {
@@ -102,7 +100,7 @@ static void find_offsets(const struct dfg_shape *in, const struct dfg_shape *out
 
 /* Runs a loop over `count` matrices; the error "matrix i FAILURE" if one failed. failure is NULL if none can fail. */
 static struct dfg_err *run_matrices(
-	struct dfg_kernel *ctx, struct work *work, int64_t count, range_fn *f32, range_fn *f64, const char *failure)
+	struct dfg_kernel *ctx, struct work *work, int64_t count, dfg_range_fn *f32, dfg_range_fn *f64, const char *failure)
 {
 	enum dfg_dtype dtype = ctx->in[MATRIX]->dtype;
 	size_t matrix = (size_t)(work->n * work->n) * dfg_dtype_size(dtype);

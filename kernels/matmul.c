@@ -227,9 +227,9 @@ static struct dfg_err *broadcast_matmul(struct dfg_kernel *ctx)
 	return run(ctx, &matrices);
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
-#define KERNELS(function) \
-	.kernel = {DFG_EACH_float(FOR_EACH, function) DFG_EACH_int(FOR_EACH, function) DFG_EACH_complex(FOR_EACH, function)}
+#define KERNELS(function)                                                                    \
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, function) DFG_EACH_int(DFG_FOR_DTYPE, function) \
+			DFG_EACH_complex(DFG_FOR_DTYPE, function)}
 
 /* Complex factors are conjugated first, because MatMul transposes, but does not take the adjoint. */
 #define MATMUL_GRADIENT(a, b)                                        \

@@ -98,7 +98,7 @@ static struct dfg_err *patches(struct dfg_kernel *ctx)
 	int64_t each = dfg_window_size(&work.window) * (work.window.channels + 8);
 	if (dfg_shape_count(&out->shape))
 		dfg_kernel_ranges(ctx, work.window.batch * dfg_window_positions(&work.window),
-			each > 0 && each < 16 * 1024 ? 16 * 1024 / each : 1, extract, &work);
+			dfg_kernel_block(each, 16 * 1024), extract, &work);
 	return NULL;
 }
 

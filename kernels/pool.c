@@ -260,7 +260,6 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
 #define ATTRS_PLAIN [PADDING] = "padding: string in SAME|VALID", [FORMAT] = "data_format: string = 'NHWC' in NHWC|NCHW"
 #define ATTRS_LISTS [KSIZE] = "ksize: list(int) >= 4", [STRIDES] = "strides: list(int) >= 4"
 #define ATTRS_EXPLICIT                                                                                            \
@@ -276,7 +275,7 @@ const struct dfg_op dfg_op_MaxPool = {
 	.attr = {ATTRS_EXPLICIT},
 	.shape = pool_shape,
 	.gradient = "dinput = MaxPoolGrad(input, output, doutput, explicit_paddings = explicit_paddings, " SAME_LISTS,
-	.kernel = {DFG_EACH_number(FOR_EACH, max_pool)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, max_pool)},
 };
 
 const struct dfg_op dfg_op_MaxPoolV2 = {
@@ -286,7 +285,7 @@ const struct dfg_op dfg_op_MaxPoolV2 = {
 	.attr = {ATTRS_PLAIN},
 	.shape = pool_shape,
 	.gradient = "dinput = MaxPoolGradV2(input, output, doutput, ksize, strides, " SAME_PLAIN,
-	.kernel = {DFG_EACH_number(FOR_EACH, max_pool)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, max_pool)},
 };
 
 const struct dfg_op dfg_op_MaxPoolGrad = {
@@ -296,7 +295,7 @@ const struct dfg_op dfg_op_MaxPoolGrad = {
 	.attr = {ATTRS_EXPLICIT},
 	.shape = max_grad_shape,
 	.gradient = "dgrad = MaxPoolGradGrad(orig_input, orig_output, doutput, " SAME_LISTS,
-	.kernel = {DFG_EACH_number(FOR_EACH, max_pool_grad)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, max_pool_grad)},
 };
 
 const struct dfg_op dfg_op_MaxPoolGradV2 = {
@@ -306,7 +305,7 @@ const struct dfg_op dfg_op_MaxPoolGradV2 = {
 	.attr = {ATTRS_PLAIN},
 	.shape = max_grad_shape,
 	.gradient = "dgrad = MaxPoolGradGradV2(orig_input, orig_output, doutput, ksize, strides, " SAME_PLAIN,
-	.kernel = {DFG_EACH_number(FOR_EACH, max_pool_grad)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, max_pool_grad)},
 };
 
 const struct dfg_op dfg_op_MaxPoolGradGrad = {
@@ -316,7 +315,7 @@ const struct dfg_op dfg_op_MaxPoolGradGrad = {
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = max_pick_shape,
 	.gradient = "dgrad = MaxPoolGrad(orig_input, orig_output, doutput, " SAME_LISTS,
-	.kernel = {DFG_EACH_number(FOR_EACH, max_pool_pick)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, max_pool_pick)},
 };
 
 const struct dfg_op dfg_op_MaxPoolGradGradV2 = {
@@ -326,7 +325,7 @@ const struct dfg_op dfg_op_MaxPoolGradGradV2 = {
 	.attr = {ATTRS_PLAIN},
 	.shape = max_pick_shape,
 	.gradient = "dgrad = MaxPoolGradV2(orig_input, orig_output, doutput, ksize, strides, " SAME_PLAIN,
-	.kernel = {DFG_EACH_number(FOR_EACH, max_pool_pick)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, max_pool_pick)},
 };
 
 const struct dfg_op dfg_op_AvgPool = {
@@ -336,7 +335,7 @@ const struct dfg_op dfg_op_AvgPool = {
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = pool_shape,
 	.gradient = "dvalue = AvgPoolGrad(Shape(value), doutput, " SAME_LISTS,
-	.kernel = {DFG_EACH_float(FOR_EACH, average_pool)},
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, average_pool)},
 };
 
 const struct dfg_op dfg_op_AvgPoolGrad = {
@@ -346,5 +345,5 @@ const struct dfg_op dfg_op_AvgPoolGrad = {
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = average_grad_shape,
 	.gradient = "dgrad = AvgPool(doutput, " SAME_LISTS,
-	.kernel = {DFG_EACH_float(FOR_EACH, average_pool_grad)},
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, average_pool_grad)},
 };

@@ -113,7 +113,6 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 	return run(ctx, DFG_POOL_MEAN_GRADIENT, NULL, dfg_kernel_input(ctx, 1));
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
 #define ATTRS                                                                                                   \
 	{                                                                                                           \
 		[PADDING] = "padding: string in SAME|VALID", [FORMAT] = "data_format: string = 'NDHWC' in NDHWC|NCDHW", \
@@ -128,7 +127,7 @@ const struct dfg_op dfg_op_MaxPool3D = {
 	.attr = ATTRS,
 	.shape = pool_shape,
 	.gradient = "dinput = MaxPool3DGrad(input, output, doutput, " SAME,
-	.kernel = {DFG_EACH_float(FOR_EACH, max_pool)},
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, max_pool)},
 };
 
 const struct dfg_op dfg_op_MaxPool3DGrad = {
@@ -138,7 +137,7 @@ const struct dfg_op dfg_op_MaxPool3DGrad = {
 	.attr = ATTRS,
 	.shape = max_grad_shape,
 	.gradient = "dgrad = MaxPool3DGradGrad(orig_input, orig_output, doutput, " SAME,
-	.kernel = {DFG_EACH_float(FOR_EACH, max_pool_grad)},
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, max_pool_grad)},
 };
 
 const struct dfg_op dfg_op_MaxPool3DGradGrad = {
@@ -148,7 +147,7 @@ const struct dfg_op dfg_op_MaxPool3DGradGrad = {
 	.attr = ATTRS,
 	.shape = max_pick_shape,
 	.gradient = "dgrad = MaxPool3DGrad(orig_input, orig_output, doutput, " SAME,
-	.kernel = {DFG_EACH_float(FOR_EACH, max_pool_pick)},
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, max_pool_pick)},
 };
 
 const struct dfg_op dfg_op_AvgPool3D = {
@@ -158,7 +157,7 @@ const struct dfg_op dfg_op_AvgPool3D = {
 	.attr = ATTRS,
 	.shape = pool_shape,
 	.gradient = "dinput = AvgPool3DGrad(Shape(input), doutput, " SAME,
-	.kernel = {DFG_EACH_float(FOR_EACH, average_pool)},
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, average_pool)},
 };
 
 const struct dfg_op dfg_op_AvgPool3DGrad = {
@@ -168,5 +167,5 @@ const struct dfg_op dfg_op_AvgPool3DGrad = {
 	.attr = ATTRS,
 	.shape = average_grad_shape,
 	.gradient = "dgrad = AvgPool3D(doutput, " SAME,
-	.kernel = {DFG_EACH_float(FOR_EACH, average_pool_grad)},
+	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, average_pool_grad)},
 };

@@ -56,8 +56,7 @@ static int64_t least(int64_t a, int64_t b)
 	}
 DFG_EACH_number(MAXIMA)
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-static range_fn *const maxima_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, maxima)};
+static dfg_range_fn *const maxima_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, maxima)};
 
 static struct dfg_err *fit(
 	const struct dfg_resolved_node *call, const struct dfg_shape *image, struct dfg_window *out_window)
@@ -100,7 +99,7 @@ static struct dfg_err *pool(struct dfg_kernel *ctx)
 	int64_t each = dfg_window_size(&work.window) * work.window.channels;
 	if (dfg_shape_count(&shape[0]))
 		dfg_kernel_ranges(ctx, work.window.batch * dfg_window_positions(&work.window),
-			each > 0 && each < 16 * 1024 ? 16 * 1024 / each : 1, maxima_of[in->dtype], &work);
+			dfg_kernel_block(each, 16 * 1024), maxima_of[in->dtype], &work);
 	return NULL;
 }
 
@@ -150,7 +149,6 @@ static struct dfg_err *pool_grad(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
 #define ATTRS                                                                                               \
 	{                                                                                                       \
 		[KSIZE] = "ksize: list(int) >= 4", [STRIDES] = "strides: list(int) >= 4",                           \
@@ -166,7 +164,7 @@ const struct dfg_op dfg_op_MaxPoolWithArgmax = {
 	.gradient =
 		"dinput = MaxPoolGradWithArgmax(input, doutput, argmax, ksize = ksize, strides = strides, "
 		"padding = padding, include_batch_in_index = include_batch_in_index)",
-	.kernel = {DFG_EACH_number(FOR_EACH, pool)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, pool)},
 };
 
 const struct dfg_op dfg_op_MaxPoolGradWithArgmax = {
@@ -176,5 +174,5 @@ const struct dfg_op dfg_op_MaxPoolGradWithArgmax = {
 	.attr = ATTRS,
 	.flags = DFG_NO_GRADIENT,
 	.shape = grad_shape,
-	.kernel = {DFG_EACH_number(FOR_EACH, pool_grad)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, pool_grad)},
 };

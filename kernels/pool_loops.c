@@ -116,8 +116,7 @@ static void run_sums(void *arg, int64_t first, int64_t last)
 /* The number of positions or images that are some 20 us of work. */
 static int64_t block_of(const struct pool *pool, int64_t each)
 {
-	int64_t work = each * pool->channels * dfg_window_size(&pool->window);
-	return work < 32 * 1024 ? 32 * 1024 / (work > 0 ? work : 1) : 1;
+	return dfg_kernel_block(each * pool->channels * dfg_window_size(&pool->window), 32 * 1024);
 }
 
 void dfg_pool(struct dfg_kernel *ctx, enum dfg_pooling pooling, const struct dfg_window *window, enum dfg_dtype dtype,

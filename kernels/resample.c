@@ -259,8 +259,7 @@ static void sum_columns(const struct work *work, const float *from, float *to)
 	}
 DFG_EACH_number(RANGE)
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-static range_fn *const rows_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, rows)};
+static dfg_range_fn *const rows_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, rows)};
 
 static struct dfg_err *check_image(const struct dfg_resolved_node *call, const struct dfg_shape *image)
 {
@@ -347,10 +346,10 @@ static struct dfg_err *kernel_rules(struct dfg_kernel *ctx, struct rule *rule)
 	return NULL;
 }
 
-static struct dfg_err *run_rows(struct dfg_kernel *ctx, struct work *work, int64_t batch, range_fn *range)
+static struct dfg_err *run_rows(struct dfg_kernel *ctx, struct work *work, int64_t batch, dfg_range_fn *range)
 {
 	int64_t rows = batch * work->out_size[0], each = work->out_size[1] * work->channels * 4;
-	work->block = each < 32 * 1024 ? 32 * 1024 / (each > 0 ? each : 1) + 1 : 1;
+	work->block = dfg_kernel_block(each, 32 * 1024);
 	size_t blocks = (size_t)((rows + work->block - 1) / work->block);
 	struct dfg_shape buffer = {.rank = 3, .dim = {(int64_t)blocks, work->in_size[1], work->channels}};
 	size_t bytes;
@@ -441,7 +440,6 @@ static struct dfg_err *resize_kernel_grad(struct dfg_kernel *ctx)
 	return resize_grad(ctx, kernel_rules);
 }
 
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
 #define ATTRS                                                             \
 	{                                                                     \
 		"align_corners: bool = false", "half_pixel_centers: bool = false" \
@@ -462,7 +460,7 @@ const struct dfg_op dfg_op_ResizeBicubic = {
 	.attr = ATTRS,
 	.shape = resize_shape,
 	.gradient = "dimages = ResizeBicubicGrad(dresized_images, images, " SAME,
-	.kernel = {DFG_EACH_number(FOR_EACH, resize_corners)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, resize_corners)},
 };
 
 const struct dfg_op dfg_op_ResizeBicubicGrad = {
@@ -482,7 +480,7 @@ const struct dfg_op dfg_op_ResizeArea = {
 	.attr = {"align_corners: bool = false"},
 	.flags = DFG_NO_GRADIENT,
 	.shape = resize_shape,
-	.kernel = {DFG_EACH_number(FOR_EACH, resize_corners)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, resize_corners)},
 };
 
 const struct dfg_op dfg_op_ScaleAndTranslate = {
@@ -492,7 +490,7 @@ const struct dfg_op dfg_op_ScaleAndTranslate = {
 	.attr = KERNEL_ATTRS,
 	.shape = resize_shape,
 	.gradient = "dimages = ScaleAndTranslateGrad(dresized_images, images, " SAME_KERNEL,
-	.kernel = {DFG_EACH_number(FOR_EACH, resize_kernel)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, resize_kernel)},
 };
 
 const struct dfg_op dfg_op_ScaleAndTranslateGrad = {

@@ -102,8 +102,7 @@ static struct dfg_err *prepare(struct dfg_kernel *ctx, const struct dfg_shape *s
 
 static int64_t block_of(const struct work *work, int64_t rows)
 {
-	int64_t each = rows * work->large[1] * work->channels;
-	return each < 16 * 1024 ? 16 * 1024 / (each > 0 ? each : 1) : 1;
+	return dfg_kernel_block(rows * work->large[1] * work->channels, 16 * 1024);
 }
 
 /* Computes rows [first, last) of the large images. */
@@ -131,11 +130,10 @@ static int64_t block_of(const struct work *work, int64_t rows)
 	}
 DFG_EACH_number(BILINEAR)
 
-typedef void range_fn(void *arg, int64_t first, int64_t last);
-static range_fn *const bilinear_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, bilinear)};
+static dfg_range_fn *const bilinear_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, bilinear)};
 
 static struct dfg_err *resize(struct dfg_kernel *ctx,
-	void (*sources)(const union dfg_value *, int64_t, int64_t, struct source *), range_fn *range)
+	void (*sources)(const union dfg_value *, int64_t, int64_t, struct source *), dfg_range_fn *range)
 {
 	const struct dfg_tensor *images = dfg_kernel_input(ctx, IMAGES);
 	struct work work = {.in = images->data, .dtype = images->dtype};
@@ -245,7 +243,7 @@ static struct dfg_err *nearest(struct dfg_kernel *ctx)
 	}
 DFG_EACH_number(NEAREST_GRAD)
 
-static range_fn *const nearest_grad_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, nearest_grad)};
+static dfg_range_fn *const nearest_grad_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, nearest_grad)};
 
 static struct dfg_err *nearest_grad(struct dfg_kernel *ctx)
 {
@@ -267,7 +265,6 @@ static struct dfg_err *nearest_grad(struct dfg_kernel *ctx)
 		[ALIGN] = "align_corners: bool = false", [HALF] = "half_pixel_centers: bool = false" \
 	}
 #define SAME "align_corners = align_corners, half_pixel_centers = half_pixel_centers)"
-#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
 
 const struct dfg_op dfg_op_ResizeBilinear = {
 	.name = "ResizeBilinear",
@@ -276,7 +273,7 @@ const struct dfg_op dfg_op_ResizeBilinear = {
 	.attr = ATTRS,
 	.shape = resize_shape,
 	.gradient = "dimages = ResizeBilinearGrad(dresized_images, images, " SAME,
-	.kernel = {DFG_EACH_number(FOR_EACH, bilinear)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, bilinear)},
 };
 
 const struct dfg_op dfg_op_ResizeBilinearGrad = {
@@ -296,7 +293,7 @@ const struct dfg_op dfg_op_ResizeNearestNeighbor = {
 	.attr = ATTRS,
 	.shape = resize_shape,
 	.gradient = "dimages = ResizeNearestNeighborGrad(dresized_images, Slice(Shape(images), [1], [2]), " SAME,
-	.kernel = {DFG_EACH_number(FOR_EACH, nearest)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, nearest)},
 };
 
 const struct dfg_op dfg_op_ResizeNearestNeighborGrad = {
@@ -306,5 +303,5 @@ const struct dfg_op dfg_op_ResizeNearestNeighborGrad = {
 	.attr = ATTRS,
 	.flags = DFG_NO_GRADIENT,
 	.shape = resize_shape,
-	.kernel = {DFG_EACH_number(FOR_EACH, nearest_grad)},
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, nearest_grad)},
 };

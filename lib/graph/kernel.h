@@ -83,8 +83,14 @@ DFG_MUST_CHECK static inline struct dfg_err *dfg_kernel_scratch(struct dfg_kerne
  * Splits [0, n) into blocks of `block` items, the same whatever the number of threads, so that results are too; calls
  * range(arg, first, last) for each. Items, not bytes: choose the block so that one is some 20 us of work or more.
  */
-void dfg_kernel_ranges(
-	struct dfg_kernel *ctx, int64_t n, int64_t block, void (*range)(void *arg, int64_t first, int64_t last), void *arg);
+typedef void dfg_range_fn(void *arg, int64_t first, int64_t last);
+void dfg_kernel_ranges(struct dfg_kernel *ctx, int64_t n, int64_t block, dfg_range_fn *range, void *arg);
+
+/* The number of items in a block of some `work` units of work, of which an item has `each`; at least 1. */
+static inline int64_t dfg_kernel_block(int64_t each, int64_t work)
+{
+	return each < work ? work / (each > 0 ? each : 1) : 1;
+}
 
 /* The dtype that is the index of an op's tables: the first type parameter, or DFG_NO_DTYPE if there is none. */
 enum dfg_dtype dfg_kernel_dtype(const struct dfg_resolved_node *call);

@@ -358,6 +358,9 @@ struct dfg_op {
 /* Fills one of the tables above: .kernel = {DFG_EACH_number(DFG_BY_DTYPE, matmul)} */
 #define DFG_BY_DTYPE(NAME, name, type, number, stem) [DFG_##NAME] = stem##_##name,
 
+/* Fills one with the same function for each dtype: .kernel = {DFG_EACH_number(DFG_FOR_DTYPE, matmul)} */
+#define DFG_FOR_DTYPE(NAME, name, type, number, function) [DFG_##NAME] = function,
+
 /* All ops, by name in byte order; generated from the symbols of the kernels. */
 extern const struct dfg_op *const dfg_ops[];
 extern const size_t dfg_ops_count;
