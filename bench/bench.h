@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Helpers of all benches: a failure ends the bench, the clock counts nanoseconds, qsort orders doubles. */
+/* Helpers of all benches: a failure ends the bench, clocks count nanoseconds, qsort orders doubles. */
 static inline void expect(struct dfg_err *err)
 {
 	if (!err)
@@ -19,6 +19,14 @@ static inline double now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Processor time of this thread. */
+static inline double thread_time(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 

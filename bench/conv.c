@@ -1,36 +1,20 @@
 /*
  * Convolutions, poolings and their gradients on one thread: microseconds, and the share of what the processor's fused
- * multiply-adds can do, measured in the same run. Of the thread's time, so that a busy machine disturbs little; minima.
+ * multiply-adds can do, measured in the same run. Times are minima of the thread's processor time, so that a busy machine
+ * disturbs little.
  * Words of the command line choose among the rows: a row is measured if its name contains one of them.
  */
+#include "bench/bench.h"
 #include "kernels/gemm/gemm.h"
 #include "lib/base/mem.h"
 #include "lib/graph/build.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 enum { ROUNDS = 9, MEMORY = 16 };
-
-static void expect(struct dfg_err *err)
-{
-	if (!err)
-		return;
-	fprintf(stderr, "%s\n", err->text);
-	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* n x h x w x c by windows of k x k; `out` channels, 0 for poolings. Padding is SAME, without it VALID. */
 static const struct {
@@ -85,26 +69,26 @@ static const struct {
 #define BEGIN(i) vector sum_##i = one * i;
 #define STEP(i) sum_##i = FUSE(one, sum_##i, one);
 #define END(i) __asm__ volatile("" : : KEEP(sum_##i));
-#define CEILING(name, instructions, lanes)                             \
-	__attribute__((target(instructions))) static double name(void)     \
-	{                                                                  \
-		typedef float vector __attribute__((vector_size(4 * lanes)));  \
-		enum { STEPS = 1 << 20 };                                      \
-		double best = 0;                                               \
-		for (int round = 0; round < ROUNDS; round++) {                 \
-			vector one = (vector){0} + 0.5f;                           \
-			__asm__ volatile("" : "+x"(one));                          \
-			CHAINS(BEGIN)                                              \
-			double begin = now();                                      \
-			for (int s = 0; s < STEPS; s++) {                          \
-				__asm__ volatile("" : "+x"(one));                      \
-				CHAINS(STEP)                                           \
-			}                                                          \
-			double rate = 2e-9 * lanes * 12 * STEPS / (now() - begin); \
-			CHAINS(END)                                                \
-			best = rate > best ? rate : best;                          \
-		}                                                              \
-		return best;                                                   \
+#define CEILING(name, instructions, lanes)                                            \
+	__attribute__((target(instructions))) static double name(void)                    \
+	{                                                                                 \
+		typedef float vector __attribute__((vector_size(4 * lanes)));                 \
+		enum { STEPS = 1 << 20 };                                                     \
+		double best = 0;                                                              \
+		for (int round = 0; round < ROUNDS; round++) {                                \
+			vector one = (vector){0} + 0.5f;                                          \
+			__asm__ volatile("" : "+x"(one));                                         \
+			CHAINS(BEGIN)                                                             \
+			double begin = 1e-9 * thread_time();                                      \
+			for (int s = 0; s < STEPS; s++) {                                         \
+				__asm__ volatile("" : "+x"(one));                                     \
+				CHAINS(STEP)                                                          \
+			}                                                                         \
+			double rate = 2e-9 * lanes * 12 * STEPS / (1e-9 * thread_time() - begin); \
+			CHAINS(END)                                                               \
+			best = rate > best ? rate : best;                                         \
+		}                                                                             \
+		return best;                                                                  \
 	}
 #define KEEP(x) "x"(x)
 #define FUSE(a, b, c) (vector) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
@@ -278,14 +262,14 @@ static void measure(int i, double most)
 	int times = (int)(1 + 1e8 / flops);
 	double best = 1;
 	for (int round = 0; round < ROUNDS; round++) {
-		double begin = now();
+		double begin = 1e-9 * thread_time();
 		for (int t = 0; t < times; t++) {
 			host.used = 0;
 			out = (struct dfg_tensor){0};
 			struct dfg_kernel ctx = {.call = &node.call, .in = in, .out = outs, .host = &services, .runner = &host};
 			expect(run(&ctx));
 		}
-		double each = (now() - begin) / times;
+		double each = (1e-9 * thread_time() - begin) / times;
 		best = each < best ? each : best;
 	}
 	printf("%-40s %10.1f us %6.1f GFLOP/s", cases[i].name, best * 1e6, 1e-9 * flops / best);

@@ -1,6 +1,6 @@
 /*
- * The cost of loops, on one thread: an iteration that counts, FizzBuzz (branches in a loop), Collatz, Newton, a loop over f32[64] with its
- * gradient (saved values). Medians; values are checked.
+ * The cost of loops, on one thread: an iteration that counts, FizzBuzz (branches in a loop), Collatz, Newton, a loop over
+ * f32[64] with its gradient (saved values). Medians; values are checked.
  */
 #include "bench/bench.h"
 #include "lib/exec/session.h"

@@ -1,7 +1,7 @@
 /*
  * Elementwise chains, softmax, layer norm and its gradient, on one thread, and memcpy() of as many bytes in the same run.
- * The least time of the processor, so that a busy machine disturbs little; every value is compared with that of the graph
- * as it is (no_opt), bit for bit.
+ * Times are minima of the thread's processor time, so that a busy machine disturbs little; every value is compared with
+ * that of the graph as it is (no_opt), bit for bit.
  */
 #include "bench/bench.h"
 #include "lib/exec/session.h"
@@ -34,13 +34,6 @@ static const struct {
 	{"batch norm 65536 x 64", "ms", "y = batch_norm(training = true)(x)\n", 65536, 64},
 };
 enum { CASES = sizeof cases / sizeof *cases, RUNS = 31 };
-
-static double cpu(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 struct subject {
 	struct dfg_arena arena;
@@ -84,16 +77,16 @@ static double measure(
 		expect(dfg_plan_run(plan, NULL, NULL));
 	}
 	expect(dfg_session_plan(session, &step, &plan));
-	double start = cpu();
+	double start = thread_time();
 	expect(dfg_plan_run(plan, x, out));
-	int batch = runs > 1 ? (int)(1e6 / (cpu() - start)) + 1 : 1; /* steps between two looks at the clock */
+	int batch = runs > 1 ? (int)(1e6 / (thread_time() - start)) + 1 : 1; /* steps between two looks at the clock */
 	for (int run = 0; run < runs; run++) {
-		start = cpu();
+		start = thread_time();
 		for (int i = 0; i < batch; i++) {
 			dfg_tensor_release(out);
 			expect(dfg_plan_run(plan, x, out));
 		}
-		double each = (cpu() - start) / batch;
+		double each = (thread_time() - start) / batch;
 		least = each < least ? each : least;
 	}
 	dfg_session_free(session);
@@ -105,12 +98,12 @@ static double copy(const struct dfg_tensor *x, struct dfg_tensor *to)
 	double least = 1e18;
 	int batch = (int)(4e6 / (double)x->room) + 1;
 	for (int run = 0; run < RUNS; run++) {
-		double start = cpu();
+		double start = thread_time();
 		for (int i = 0; i < batch; i++) {
 			memcpy(to->data, x->data, x->room);
 			__asm__ volatile("" ::: "memory");
 		}
-		double each = (cpu() - start) / batch;
+		double each = (thread_time() - start) / batch;
 		least = each < least ? each : least;
 	}
 	return least;
