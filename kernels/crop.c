@@ -66,7 +66,7 @@ static struct source source_of(const struct work *work, const float *box, int ax
 	}
 DFG_EACH_number(CROP)
 
-/* Whole images: each collects from its boxes in their order. */
+/* Adds to images [first, last) the gradients of their boxes, in the order of the boxes. */
 #define GRAD_IMAGE(NAME, name, type, ...)                                                \
 	static void box_back_##name(const struct work *work, int64_t b, type *image)         \
 	{                                                                                    \
@@ -98,7 +98,7 @@ DFG_EACH_number(CROP)
 	}
 DFG_EACH_float(GRAD_IMAGE)
 
-/* How the sum over a pixel's channels changes with its row [0] and its column [1]. */
+/* Adds the derivatives of a pixel's weighted sum over channels with respect to its row [0] and its column [1]. */
 #define SLOPES(NAME, name, type, ...)                                                                                  \
 	static void slopes_##name(                                                                                         \
 		const struct work *work, int64_t image, const struct source source[2], const float *grad, double out_slope[2]) \

@@ -11,9 +11,9 @@ struct work {
 	struct dfg_tensor *out[3];
 	int64_t rows, columns;
 	int64_t wide[2]; /* columns of the factors */
-	double *memory;  /* for each block of matrices */
-	int64_t each;    /* numbers of it */
-	int64_t block;   /* matrices */
+	double *memory;  /* scratch memory, `each` numbers for each block of matrices */
+	int64_t each;
+	int64_t block; /* matrices of a block */
 	bool with_vectors;
 	bool *failed;
 };
@@ -124,8 +124,8 @@ static int64_t numbers_of(const struct work *work)
 	return 2 * work->rows * work->columns + n * n + work->rows + work->columns + (left > right ? left : right) + 1;
 }
 
-/* Runs the function for each matrix. The error "matrix i FAILURE" if one failed. */
-static struct dfg_err *run(struct dfg_kernel *ctx, struct work *work, matrix_fn *run, const char *failure)
+/* Runs the function for each matrix. Fails with "matrix i FAILURE" if the function fails for matrix i. */
+static struct dfg_err *run(struct dfg_kernel *ctx, struct work *work, matrix_fn *function, const char *failure)
 {
 	struct dfg_shape shape[3];
 	const struct dfg_shape *in = &ctx->in[0]->shape;
@@ -147,7 +147,7 @@ static struct dfg_err *run(struct dfg_kernel *ctx, struct work *work, matrix_fn 
 	DFG_TRY(dfg_kernel_scratch(ctx, bytes + 1, (void **)&work->memory));
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)count + 1, (void **)&work->failed));
 	memset(work->failed, 0, (size_t)count + 1);
-	dfg_kernel_ranges(ctx, count, work->block, run_matrices, &(struct job){work, run});
+	dfg_kernel_ranges(ctx, count, work->block, run_matrices, &(struct job){work, function});
 	for (int64_t t = 0; t < count; t++)
 		if (work->failed[t])
 			return DFG_ERR(DFG_DATA, "matrix %lld %s", (long long)t, failure);
@@ -210,7 +210,7 @@ static bool symmetric_of(const struct work *work, int64_t t, double *memory)
 	return true;
 }
 
-/* Columns of the first `count` numbers of each row of `from`, scaled to length 1, and further ones orthogonal to them. */
+/* Writes orthonormal columns: those of `from`, divided by their values up to the first that is 0, and further ones. */
 static void widen(int64_t rows, int64_t count, const double *from, const double *value, int64_t wide, double *to)
 {
 	int64_t rank = 0;

@@ -52,7 +52,7 @@ static void reflect(
 	}
 }
 
-/* Puts the reflection that clears column s below the diagonal there, and its scale; 0: there is nothing to clear. */
+/* Replaces column s below the diagonal by the reflection that clears it; returns its scale, or 0 if it is clear already. */
 static double make_reflection(int64_t rows, int64_t columns, double *a, int64_t s)
 {
 	double head = a[s * columns + s], tail = 0;
@@ -117,7 +117,7 @@ static void set_identity(int64_t n, double *v)
 		v[i] = i / n == i % n;
 }
 
-/* One rotation of each pair of rows and columns; the number of those that were not 0 yet. */
+/* Rotates each pair of rows and columns whose common element is not negligible; returns the number of these pairs. */
 static int64_t sweep(int64_t n, double *a, double *v)
 {
 	int64_t rotated = 0;
@@ -216,7 +216,7 @@ bool dfg_factor_singular(int64_t rows, int64_t columns, double *a, double *value
 	return !turned && all_finite(columns, value);
 }
 
-/* Makes column `at` of u the unit vector `axis` without its parts along earlier columns; its square before it is scaled. */
+/* Sets column `at` of u to the unit vector of an axis less its projections onto the earlier columns; returns its square. */
 static double orthogonal(int64_t rows, int64_t wide, int64_t at, int64_t axis, double *u)
 {
 	for (int64_t i = 0; i < rows; i++)
@@ -235,7 +235,10 @@ void dfg_factor_complete(int64_t rows, int64_t wide, int64_t done, double *u)
 	for (int64_t at = done; at < wide; at++) {
 		int64_t axis = 0;
 		double square;
-		/* Of the rows, one at least has this much that the earlier columns do not have. */
+		/*
+		 * The squared projections of all axes onto the complement of the earlier columns add up to rows - at, so one
+		 * is at least the mean; half of the mean is required, because of rounding.
+		 */
 		while ((square = orthogonal(rows, wide, at, axis, u)) * (double)rows < 0.5 * (double)(rows - at) &&
 			   axis < rows - 1)
 			axis++;

@@ -163,7 +163,7 @@ static struct dfg_err *ifft(struct dfg_kernel *ctx)
 	return transform_complex(ctx, true);
 }
 
-/* Of RFFT and IRFFT: the lengths replace the last dimensions, which must not be shorter. */
+/* The shape of RFFT and IRFFT: fft_length replaces the last dimensions of the input, which must not be shorter. */
 static struct dfg_err *real_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[INPUT];

@@ -56,7 +56,7 @@ const struct dfg_op dfg_op_CumulativeLogsumexp = {
 	.sig = "<T: float, Tidx: index = i32>(x: T, axis: Tidx) -> (out: T)",
 	.attr = {[EXCLUSIVE] = "exclusive: bool = false", [REVERSE] = "reverse: bool = false"},
 	.shape = scan_shape,
-	/* The cotangents above and below 0 by themselves, as logarithms. */
+	/* Positive and negative cotangents are summed separately, as logarithms. */
 	.gradient =
 		"zeros = ZerosLike(dout)\n"
 		"lowest = zeros - 1e30\n"

@@ -102,7 +102,7 @@ static struct dfg_err *patches(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* Patches of the pixels' own numbers, from 1, give the place of each element; it is 0 for padding. */
+/* Patches of an image whose pixels are numbered from 1 give the pixel of each element, or 0 for padding. */
 #define GRADIENT(input, op, axes, attrs)                                              \
 	"size = Shape(" input                                                             \
 	")\n"                                                                             \

@@ -26,7 +26,7 @@ struct rule {
 	float scale, offset; /* in pixels of the input */
 	bool half_pixels;
 	float (*kernel)(float x, float radius);
-	float radius, widened; /* of the kernel; its factor where that is stretched */
+	float radius, widened; /* of the kernel, and the factor by which it is stretched */
 };
 
 struct work {
@@ -297,7 +297,7 @@ static struct dfg_err *grad_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Sets the rules' taps, scales and kernels. The op's images are of the sizes in[], those that it makes of out[]. */
+/* Sets the taps, scales and kernels of the rules of rows and columns, whose `in` and `out` the caller has set. */
 typedef struct dfg_err *rules_fn(struct dfg_kernel *ctx, struct rule *rule);
 
 static struct dfg_err *corner_rules(struct dfg_kernel *ctx, struct rule *rule)

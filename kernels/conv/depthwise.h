@@ -15,8 +15,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_depthwise_filter(struct dfg_kernel *ctx, cons
 	const void *in, const void *d_out, void *d_filter);
 
 /*
- * One row of positions. Forward: the taps of `rows` rows, x[i] and w[i] each; writes every position. The filter's
- * gradient: one row of taps; adds those of positions [begin, end) to the sums, [taps, channels], at `to`.
+ * The arguments of functions for one row of positions. positions() computes all of them, at `to`, from `rows` rows of
+ * taps, with pixels x[i] and weights w[i]. sums() adds the products of positions [begin, end) to the filter's gradient,
+ * [taps, channels], at `to`, for one row of taps, x[0].
  */
 struct dfg_depthwise_row {
 	const struct dfg_conv_walk_axis *axis;
@@ -33,5 +34,5 @@ struct dfg_depthwise_functions {
 	void (*sums)(const struct dfg_depthwise_row *row);
 };
 
-/* For the instructions that products use. */
+/* The functions for the instructions that products use. */
 const struct dfg_depthwise_functions *dfg_depthwise_functions(enum dfg_dtype dtype);

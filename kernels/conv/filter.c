@@ -28,9 +28,9 @@ struct work {
 	const struct dfg_convolution *c;
 	const char *in, *d_out;
 	char *d_filter, *sums;      /* sums of subtrees; the first is d_filter */
-	int64_t channels, taps[2];  /* of a block of rows: of a tap; taps along height and width */
-	int64_t across[4], columns; /* blocks along channels, width, height, outputs; outputs of one */
-	int64_t run, pitch, size;   /* most positions of a run; elements of a copied pixel */
+	int64_t channels, taps[2];  /* of a block of rows: channels of a tap; taps along height and width */
+	int64_t across[4], columns; /* blocks along channels, width, height, outputs; outputs of a block */
+	int64_t run, pitch, size;   /* most positions of a run; elements of a copied pixel; bytes of one */
 	struct dfg_columns copied;  /* of a row of pixels */
 	int64_t positions, chains;  /* of all images */
 	int64_t together, levels;   /* chains of a subtree, a power of two; sums that it holds at once */

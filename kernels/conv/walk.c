@@ -187,7 +187,7 @@ static void next_place(const struct work *work, const struct band *band, struct 
 	place->image++;
 }
 
-/* Where positions [first, first + rows) of a band read and write. */
+/* The elements from which positions [first, first + rows) of a band read, and at which they write. */
 static void find_places(
 	const struct work *work, const struct band *band, int64_t first, int64_t rows, int64_t *a_at, int64_t *c_at)
 {

@@ -55,7 +55,7 @@ struct dfg_gathered {
 	bool add;
 };
 
-/* Of f32, f64 or i32; integers are packed by dfg_product_pack() as well. */
+/* Computes one gathered product on the calling thread. dtype is f32, f64 or i32; dfg_product_pack() packs i32 too. */
 void dfg_product_gathered(
 	const struct dfg_gathered *g, enum dfg_dtype dtype, const void *a, const void *packed, void *c);
 

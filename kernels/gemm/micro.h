@@ -19,7 +19,7 @@ struct dfg_product_variant {
 /* Each in its own file; the first two are for x86-64 alone. */
 extern const struct dfg_product_variant dfg_product_avx512, dfg_product_avx2, dfg_product_generic, dfg_product_mul;
 
-/* For integers, which wrap around. */
+/* The functions for integers, which wrap around. */
 extern const struct dfg_product_functions *const dfg_product_i32;
 
 /* The one in use. */
