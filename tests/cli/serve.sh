@@ -299,7 +299,16 @@ ask 200 "$url/v1/models/half:predict" -d '{"inputs":{"h:0":5,"x":1}}'
 equals '{"outputs":{"y":6,"z":0}}'
 stop
 
-# What cannot be served.
+# The README's example.
+has "$ROOT/README.md" 'dfg serve line.pb --load w.safetensors --fetch guess'
+"$DFG" build "$ROOT/examples/line.dfg" -o line.pb
+"$DFG" run line.pb --feed x=f64[1]:1 --fetch guess --save w.safetensors
+start line.pb --load w.safetensors --fetch guess
+ask 200 "$url/v1/models/line:predict" -d '{"instances": [3]}'
+grep -qx '{"predictions": *\[0\(.0\)*\]}' answer
+stop
+
+# Models and options that cannot be served.
 status 2 "$DFG" serve
 status 2 "$DFG" serve two.pb --host 0.0.0.0
 status 2 "$DFG" serve two.pb two.pb
