@@ -407,6 +407,22 @@ static void count_members(const struct finder *of, uint32_t *out_computing, uint
 	}
 }
 
+static int64_t elements_least(const struct program_builder *builder)
+{
+	uint32_t given = builder->plan->session->options.group_elements;
+	return given ? given : ELEMENTS_LEAST;
+}
+
+/* Whether any value has the elements of a group: programs without one are not searched. */
+static bool has_large_value(const struct program_builder *builder)
+{
+	int64_t least = elements_least(builder);
+	for (uint32_t s = 0; s < builder->plan->slots; s++)
+		if (dfg_shape_known(&builder->fact[s].shape) && dfg_shape_count(&builder->fact[s].shape) >= least)
+			return true;
+	return false;
+}
+
 /* Grows a group from its last member. With columns, its rows are reduced. */
 static bool grow_from(struct finder *of, uint32_t seed, const struct dfg_shape *shape, int64_t columns)
 {
@@ -416,8 +432,8 @@ static bool grow_from(struct finder *of, uint32_t seed, const struct dfg_shape *
 	candidate->shape = *shape;
 	candidate->count = dfg_shape_count(shape);
 	candidate->columns = columns;
-	int64_t given = of->builder->plan->session->options.group_elements;
-	if (candidate->count < (given ? given : ELEMENTS_LEAST) || columns > COLUMNS_MOST ||
+	bool given = of->builder->plan->session->options.group_elements;
+	if (candidate->count < elements_least(of->builder) || columns > COLUMNS_MOST ||
 		(columns && columns < (given ? 2 : COLUMNS_LEAST)))
 		return false;
 	insert(candidate, seed);
@@ -454,9 +470,9 @@ static struct dfg_err *try_seed(struct finder *of, uint32_t seed)
 struct dfg_err *dfg_program_find_groups(struct program_builder *builder)
 {
 	const struct dfg_session_options *options = &builder->plan->session->options;
-	struct finder *of = dfg_arena_zeros(builder->scratch, 1, sizeof *of);
-	if (options->no_opt || options->check_numerics || options->trace)
+	if (options->no_opt || options->check_numerics || options->trace || !has_large_value(builder))
 		return NULL;
+	struct finder *of = dfg_arena_zeros(builder->scratch, 1, sizeof *of);
 	if (!of)
 		return dfg_no_memory("the program of the step");
 	of->builder = builder;
