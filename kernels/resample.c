@@ -1,6 +1,6 @@
 #include "kernels/math.h"
+#include "kernels/resize.h"
 #include "kernels/special.h"
-#include "lib/graph/kernel.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
  * Resizing of images [batch, height, width, channels] by weighted sums over rows, then over columns. The rules of an op
  * become taps; its gradient is the same sum over the transposed taps. Coordinates and weights are f32.
  */
-enum { IMAGES, SIZE, SCALE, TRANSLATION }; /* inputs */
+enum { SCALE = 2, TRANSLATION }; /* inputs, after those of kernels/resize.h */
 
 /* Element i of an axis is the sum of weight[t] * in[index[t]] over t in [first[i], first[i + 1]). */
 struct taps {
@@ -261,42 +261,6 @@ DFG_EACH_number(RANGE)
 
 static dfg_range_fn *const rows_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, rows)};
 
-static struct dfg_err *check_image(const struct dfg_resolved_node *call, const struct dfg_shape *image)
-{
-	if (image->rank != 4)
-		return DFG_ERR(DFG_DATA, "the image is %s, expected 4 dimensions", dfg_shape_words(image).s);
-	if (call->op->attr[1] && call->signature->attr[0].kind == DFG_ATTR_BOOL && call->attr[0].b && call->attr[1].b)
-		return DFG_ERR(DFG_DATA, "align_corners and half_pixel_centers cannot both be set");
-	return NULL;
-}
-
-static struct dfg_err *resize_shape(struct dfg_infer *node)
-{
-	const struct dfg_known_value *known = node->known[SIZE];
-	DFG_TRY(check_image(node->call, node->in[IMAGES]));
-	node->out[0] = *node->in[IMAGES];
-	for (int i = 0; i < 2; i++)
-		node->out[0].dim[i + 1] = known && known->count == 2 && known->v[i] > 0 ? known->v[i] : DFG_UNKNOWN;
-	return NULL;
-}
-
-static struct dfg_err *check_gradient(const struct dfg_shape *grads, const struct dfg_shape *image)
-{
-	if (grads->rank != 4 || image->rank != 4 ||
-		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[0]), &DFG_SHAPE_VECTOR(image->dim[0])) ||
-		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[3]), &DFG_SHAPE_VECTOR(image->dim[3])))
-		return DFG_ERR(DFG_DATA, "gradient %s and image %s differ in batch or channels", dfg_shape_words(grads).s,
-			dfg_shape_words(image).s);
-	return NULL;
-}
-
-static struct dfg_err *grad_shape(struct dfg_infer *node)
-{
-	DFG_TRY(check_gradient(node->in[0], node->in[1]));
-	node->out[0] = *node->in[1];
-	return NULL;
-}
-
 /* Sets the taps, scales and kernels of the rules of rows and columns, whose `in` and `out` the caller has set. */
 typedef struct dfg_err *rules_fn(struct dfg_kernel *ctx, struct rule *rule);
 
@@ -361,18 +325,14 @@ static struct dfg_err *run_rows(struct dfg_kernel *ctx, struct work *work, int64
 
 static struct dfg_err *resize(struct dfg_kernel *ctx, rules_fn *rules)
 {
-	const struct dfg_tensor *images = dfg_kernel_input(ctx, IMAGES), *size = dfg_kernel_input(ctx, SIZE);
+	const struct dfg_tensor *images = dfg_kernel_input(ctx, DFG_RESIZE_IMAGES);
 	struct work work = {.in = images->data};
 	struct rule rule[2] = {0};
 	struct dfg_shape shape = images->shape;
 	struct dfg_tensor *out;
-	DFG_TRY(check_image(ctx->call, &images->shape));
-	if (size->shape.rank != 1 || size->shape.dim[0] != 2)
-		return DFG_ERR(DFG_DATA, "'size' is %s, expected a vector of 2", dfg_shape_words(&size->shape).s);
+	DFG_TRY(dfg_resize_check(ctx->call, &images->shape));
+	DFG_TRY(dfg_resize_read_size(ctx, &shape.dim[1]));
 	for (int i = 0; i < 2; i++) {
-		shape.dim[i + 1] = dfg_tensor_int(size, i);
-		if (shape.dim[i + 1] < 1)
-			return DFG_ERR(DFG_DATA, "'size' has %lld, expected positive numbers", (long long)shape.dim[i + 1]);
 		work.in_size[i] = rule[i].in = images->shape.dim[i + 1];
 		work.out_size[i] = rule[i].out = shape.dim[i + 1];
 		if (!rule[i].in)
@@ -396,8 +356,8 @@ static struct dfg_err *resize_grad(struct dfg_kernel *ctx, rules_fn *rules)
 	struct work work = {.in = grads->data, .channels = image->shape.dim[3]};
 	struct rule rule[2] = {0};
 	struct dfg_tensor *out;
-	DFG_TRY(check_gradient(&grads->shape, &image->shape));
-	DFG_TRY(check_image(ctx->call, &image->shape));
+	DFG_TRY(dfg_resize_check_gradient(&grads->shape, &image->shape));
+	DFG_TRY(dfg_resize_check(ctx->call, &image->shape));
 	for (int i = 0; i < 2; i++) {
 		work.out_size[i] = rule[i].in = image->shape.dim[i + 1];
 		work.in_size[i] = rule[i].out = grads->shape.dim[i + 1];
@@ -458,7 +418,7 @@ const struct dfg_op dfg_op_ResizeBicubic = {
 	.doc = "images of another size, with cubic interpolation between pixels",
 	.sig = "<T: number>(images: T, size: i32) -> (resized_images: f32)",
 	.attr = ATTRS,
-	.shape = resize_shape,
+	.shape = dfg_resize_shape,
 	.gradient = "dimages = ResizeBicubicGrad(dresized_images, images, " SAME,
 	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, resize_corners)},
 };
@@ -468,7 +428,7 @@ const struct dfg_op dfg_op_ResizeBicubicGrad = {
 	.doc = "gradient of ResizeBicubic",
 	.sig = "<T: float>(grads: f32, original_image: T) -> (output: T)",
 	.attr = ATTRS,
-	.shape = grad_shape,
+	.shape = dfg_resize_gradient_shape,
 	.gradient = "dgrads = ResizeBicubic(doutput, Slice(Shape(grads), [1], [2]), " SAME,
 	.kernel = {[DFG_F32] = resize_corners_grad, [DFG_F64] = resize_corners_grad},
 };
@@ -479,7 +439,7 @@ const struct dfg_op dfg_op_ResizeArea = {
 	.sig = "<T: number>(images: T, size: i32) -> (resized_images: f32)",
 	.attr = {"align_corners: bool = false"},
 	.flags = DFG_NO_GRADIENT,
-	.shape = resize_shape,
+	.shape = dfg_resize_shape,
 	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, resize_corners)},
 };
 
@@ -488,7 +448,7 @@ const struct dfg_op dfg_op_ScaleAndTranslate = {
 	.doc = "images of another size, scaled and moved, with a kernel that weighs pixels by their distance",
 	.sig = "<T: number>(images: T, size: i32, scale: f32, translation: f32) -> (resized_images: f32)",
 	.attr = KERNEL_ATTRS,
-	.shape = resize_shape,
+	.shape = dfg_resize_shape,
 	.gradient = "dimages = ScaleAndTranslateGrad(dresized_images, images, " SAME_KERNEL,
 	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, resize_kernel)},
 };
@@ -498,7 +458,7 @@ const struct dfg_op dfg_op_ScaleAndTranslateGrad = {
 	.doc = "gradient of ScaleAndTranslate",
 	.sig = "<T: f32>(grads: T, original_image: T, scale: f32, translation: f32) -> (output: T)",
 	.attr = KERNEL_ATTRS,
-	.shape = grad_shape,
+	.shape = dfg_resize_gradient_shape,
 	.gradient = "dgrads = ScaleAndTranslate(doutput, Slice(Shape(grads), [1], [2]), " SAME_KERNEL,
 	.kernel = {[DFG_F32] = resize_kernel_grad},
 };

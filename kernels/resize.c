@@ -1,11 +1,10 @@
-#include "lib/graph/kernel.h"
+#include "kernels/resize.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Resizing of images [batch, height, width, channels]. Coordinates and weights are f32 for any type of elements. */
-enum { ALIGN, HALF };  /* attributes */
-enum { IMAGES, SIZE }; /* inputs */
+enum { ALIGN, HALF }; /* attributes */
 
 /* The source of an element of a new row or column: between elements low and high of the old one, at fraction lerp. */
 struct source {
@@ -21,28 +20,51 @@ struct work {
 	enum dfg_dtype dtype;
 };
 
-static struct dfg_err *check_image(const struct dfg_resolved_node *call, const struct dfg_shape *image)
+static bool is_set(const struct dfg_resolved_node *call, const char *attr)
+{
+	int i = dfg_op_attr(call->signature, attr);
+	return i >= 0 && call->attr[i].b;
+}
+
+struct dfg_err *dfg_resize_check(const struct dfg_resolved_node *call, const struct dfg_shape *image)
 {
 	if (image->rank != 4)
 		return DFG_ERR(DFG_DATA, "the image is %s, expected 4 dimensions", dfg_shape_words(image).s);
-	if (call->attr[ALIGN].b && call->attr[HALF].b)
+	if (is_set(call, "align_corners") && is_set(call, "half_pixel_centers"))
 		return DFG_ERR(DFG_DATA, "align_corners and half_pixel_centers cannot both be set");
 	return NULL;
 }
 
-static struct dfg_err *resize_shape(struct dfg_infer *node)
+struct dfg_err *dfg_resize_shape(struct dfg_infer *node)
 {
-	const struct dfg_known_value *known = node->known[SIZE];
-	DFG_TRY(check_image(node->call, node->in[IMAGES]));
-	node->out[0] = *node->in[IMAGES];
+	const struct dfg_known_value *known = node->known[DFG_RESIZE_SIZE];
+	DFG_TRY(dfg_resize_check(node->call, node->in[DFG_RESIZE_IMAGES]));
+	node->out[0] = *node->in[DFG_RESIZE_IMAGES];
 	for (int i = 0; i < 2; i++)
 		node->out[0].dim[i + 1] = known && known->count == 2 && known->v[i] > 0 ? known->v[i] : DFG_UNKNOWN;
 	return NULL;
 }
 
-static struct dfg_err *read_size(struct dfg_kernel *ctx, int64_t *out_size)
+struct dfg_err *dfg_resize_check_gradient(const struct dfg_shape *grads, const struct dfg_shape *image)
 {
-	const struct dfg_tensor *size = dfg_kernel_input(ctx, SIZE);
+	if (grads->rank != 4 || image->rank != 4 ||
+		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[0]), &DFG_SHAPE_VECTOR(image->dim[0])) ||
+		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[3]), &DFG_SHAPE_VECTOR(image->dim[3])))
+		return DFG_ERR(DFG_DATA, "gradient %s and image %s differ in batch or channels", dfg_shape_words(grads).s,
+			dfg_shape_words(image).s);
+	return NULL;
+}
+
+struct dfg_err *dfg_resize_gradient_shape(struct dfg_infer *node)
+{
+	DFG_TRY(dfg_resize_check_gradient(node->in[0], node->in[1]));
+	node->out[0] = *node->in[1];
+	return NULL;
+}
+
+struct dfg_err *dfg_resize_read_size(struct dfg_kernel *ctx, int64_t out_size[2])
+{
+	const struct dfg_tensor *size = dfg_kernel_input(ctx, DFG_RESIZE_SIZE);
 	if (size->shape.rank != 1 || size->shape.dim[0] != 2)
 		return DFG_ERR(DFG_DATA, "'size' is %s, expected a vector of 2", dfg_shape_words(&size->shape).s);
 	for (int i = 0; i < 2; i++) {
@@ -135,12 +157,12 @@ static dfg_range_fn *const bilinear_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTY
 static struct dfg_err *resize(struct dfg_kernel *ctx,
 	void (*sources)(const union dfg_value *, int64_t, int64_t, struct source *), dfg_range_fn *range)
 {
-	const struct dfg_tensor *images = dfg_kernel_input(ctx, IMAGES);
+	const struct dfg_tensor *images = dfg_kernel_input(ctx, DFG_RESIZE_IMAGES);
 	struct work work = {.in = images->data, .dtype = images->dtype};
 	struct dfg_tensor *out;
 	struct dfg_shape shape = images->shape;
-	DFG_TRY(check_image(ctx->call, &images->shape));
-	DFG_TRY(read_size(ctx, &shape.dim[1]));
+	DFG_TRY(dfg_resize_check(ctx->call, &images->shape));
+	DFG_TRY(dfg_resize_read_size(ctx, &shape.dim[1]));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	DFG_TRY(prepare(ctx, &images->shape, &shape, sources, &work));
 	work.out = out->data;
@@ -151,7 +173,7 @@ static struct dfg_err *resize(struct dfg_kernel *ctx,
 
 static struct dfg_err *bilinear(struct dfg_kernel *ctx)
 {
-	return resize(ctx, linear_spots, bilinear_of[ctx->in[IMAGES]->dtype]);
+	return resize(ctx, linear_spots, bilinear_of[ctx->in[DFG_RESIZE_IMAGES]->dtype]);
 }
 
 /* Computes whole images: the cotangent of a pixel is the weighted sum of those of the pixels that it contributed to. */
@@ -178,30 +200,13 @@ static struct dfg_err *bilinear(struct dfg_kernel *ctx)
 	}
 DFG_EACH_float(BILINEAR_GRAD)
 
-static struct dfg_err *check_gradient(const struct dfg_shape *grads, const struct dfg_shape *image)
-{
-	if (grads->rank != 4 || image->rank != 4 ||
-		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[0]), &DFG_SHAPE_VECTOR(image->dim[0])) ||
-		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[3]), &DFG_SHAPE_VECTOR(image->dim[3])))
-		return DFG_ERR(DFG_DATA, "gradient %s and image %s differ in batch or channels", dfg_shape_words(grads).s,
-			dfg_shape_words(image).s);
-	return NULL;
-}
-
-static struct dfg_err *bilinear_grad_shape(struct dfg_infer *node)
-{
-	DFG_TRY(check_gradient(node->in[0], node->in[1]));
-	node->out[0] = *node->in[1];
-	return NULL;
-}
-
 static struct dfg_err *bilinear_grad(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *grads = dfg_kernel_input(ctx, 0), *image = dfg_kernel_input(ctx, 1);
 	struct work work = {.in = grads->data};
 	struct dfg_tensor *out;
-	DFG_TRY(check_gradient(&grads->shape, &image->shape));
-	DFG_TRY(check_image(ctx->call, &image->shape));
+	DFG_TRY(dfg_resize_check_gradient(&grads->shape, &image->shape));
+	DFG_TRY(dfg_resize_check(ctx->call, &image->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &image->shape, &out));
 	DFG_TRY(prepare(ctx, &image->shape, &grads->shape, linear_spots, &work));
 	work.out = out->data;
@@ -251,8 +256,8 @@ static struct dfg_err *nearest_grad(struct dfg_kernel *ctx)
 	struct work work = {.in = grads->data};
 	struct dfg_tensor *out;
 	struct dfg_shape shape = grads->shape;
-	DFG_TRY(check_image(ctx->call, &grads->shape));
-	DFG_TRY(read_size(ctx, &shape.dim[1]));
+	DFG_TRY(dfg_resize_check(ctx->call, &grads->shape));
+	DFG_TRY(dfg_resize_read_size(ctx, &shape.dim[1]));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	DFG_TRY(prepare(ctx, &shape, &grads->shape, nearest_spots, &work));
 	work.out = out->data;
@@ -271,7 +276,7 @@ const struct dfg_op dfg_op_ResizeBilinear = {
 	.doc = "images of another size, with linear interpolation between pixels",
 	.sig = "<T: number>(images: T, size: i32) -> (resized_images: f32)",
 	.attr = ATTRS,
-	.shape = resize_shape,
+	.shape = dfg_resize_shape,
 	.gradient = "dimages = ResizeBilinearGrad(dresized_images, images, " SAME,
 	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, bilinear)},
 };
@@ -282,7 +287,7 @@ const struct dfg_op dfg_op_ResizeBilinearGrad = {
 	.sig = "<T: float>(grads: f32, original_image: T) -> (output: T)",
 	.attr = ATTRS,
 	.gradient = "dgrads = ResizeBilinear(doutput, Slice(Shape(grads), [1], [2]), " SAME,
-	.shape = bilinear_grad_shape,
+	.shape = dfg_resize_gradient_shape,
 	.kernel = {[DFG_F32] = bilinear_grad, [DFG_F64] = bilinear_grad},
 };
 
@@ -291,7 +296,7 @@ const struct dfg_op dfg_op_ResizeNearestNeighbor = {
 	.doc = "images of another size, each pixel that of the nearest old pixel",
 	.sig = "<T: number>(images: T, size: i32) -> (resized_images: T)",
 	.attr = ATTRS,
-	.shape = resize_shape,
+	.shape = dfg_resize_shape,
 	.gradient = "dimages = ResizeNearestNeighborGrad(dresized_images, Slice(Shape(images), [1], [2]), " SAME,
 	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, nearest)},
 };
@@ -302,6 +307,6 @@ const struct dfg_op dfg_op_ResizeNearestNeighborGrad = {
 	.sig = "<T: number>(grads: T, size: i32) -> (output: T)",
 	.attr = ATTRS,
 	.flags = DFG_NO_GRADIENT,
-	.shape = resize_shape,
+	.shape = dfg_resize_shape,
 	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, nearest_grad)},
 };
