@@ -335,10 +335,10 @@ status 69 "$DFG" serve two.pb --port "${url##*:}"
 has err 'cannot listen on'
 stop
 
-# A queue that is full, and a deadline: requests wait for a model whose steps take 0.3 s.
+# A queue that is full, and a deadline: requests wait for a model whose steps take 0.8 s.
 cat >slow.pbtxt <<'X'
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
-node { name: "y" op: "Dfg>Sleep" input: "x" attr { key: "T" value { type: DT_FLOAT } } attr { key: "ms" value { i: 300 } } }
+node { name: "y" op: "Dfg>Sleep" input: "x" attr { key: "T" value { type: DT_FLOAT } } attr { key: "ms" value { i: 800 } } }
 X
 start slow.pbtxt --fetch y --threads 1 --queue 1
 request='{"inputs":1}'
@@ -347,14 +347,14 @@ slow() { # NAME CURL-ARGUMENTS...: the status is in the file NAME
 	shift
 	curl -sS -o /dev/null -w '%{http_code}' "$@" "$url/v1/models/slow:predict" -d "$request" >"$name" &
 }
+is_queued() { curl -sS "$url/metrics" | grep -q '^dfg_queue_length{[^}]*} 1$'; }
 slow first
 sleep 0.1
 slow second
-sleep 0.1
+within is_queued
 ask 429 -D head "$url/v1/models/slow:predict" -d "$request"
 grep -qi '^retry-after: ' head
 wait $!
-sleep 0.4
 slow third
 sleep 0.1
 ask 504 -H 'X-Timeout: 0.05' "$url/v1/models/slow:predict" -d "$request"
