@@ -16,7 +16,7 @@ static const struct dfg_opt options[] = {
 	{"define", 'D', .takes = "NAME=VALUE", .list = &define, .help = "Set a constant of the program, or `training`."},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Also look for imports in DIR."},
 	{.rows = dfg_graph_out_options},
-	{"memory-limit", .takes = "SIZE", .size = &memory_limit,
+	{"memory-limit", .takes = "SIZE", .size = &memory_limit, .least = 1,
 		.help = "Fail if the build needs more memory than SIZE (4 GiB)."},
 	{"-MD", .flag = &depend, .help = "Write a make rule that lists the files read."},
 	{"-MF", .takes = "FILE", .text = &depfile, .help = "Write that rule to FILE instead of OUTPUT.d."},

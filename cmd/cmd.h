@@ -28,7 +28,7 @@ struct dfg_opt {
 	double *real;
 	uint64_t *size;             /* bytes: 512, 64K, 2G, 1Gi */
 	const struct dfg_opt *rows; /* further rows, for options that commands share */
-	int64_t least;              /* the least valid number or real */
+	int64_t least;              /* the least valid number, real or size */
 };
 
 struct dfg_cmd {

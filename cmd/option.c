@@ -78,6 +78,14 @@ static struct dfg_err *set_number(const struct dfg_opt *o, const char *text)
 	return NULL;
 }
 
+static struct dfg_err *set_size(const struct dfg_opt *o, const char *text)
+{
+	DFG_TRY(dfg_err_note(dfg_parse_size(text, o->size), "--%s", o->name));
+	if (*o->size < (uint64_t)o->least)
+		return DFG_ERR(DFG_USAGE, "--%s must be at least %lld, not '%s'", o->name, (long long)o->least, text);
+	return NULL;
+}
+
 static struct dfg_err *add(struct dfg_words_list *list, const char *text)
 {
 	if (!dfg_reserve(&list->word, &list->capacity, list->count + 2, sizeof *list->word))
@@ -96,7 +104,7 @@ static struct dfg_err *set(const struct dfg_opt *o, const char *text)
 	else if (o->list)
 		return add(o->list, text);
 	else if (o->size)
-		return dfg_err_note(dfg_parse_size(text, o->size), "--%s", o->name);
+		return set_size(o, text);
 	else
 		return set_number(o, text);
 	return NULL;

@@ -11,10 +11,10 @@ struct dfg_shared_options dfg_shared = {
 #define S dfg_shared
 
 const struct dfg_opt dfg_execution_options[] = {
-	{"threads", .takes = "N", .number = &S.execution.threads,
+	{"threads", .takes = "N", .number = &S.execution.threads, .least = 1,
 		.help = "Use N threads (all processors allowed to this process)."},
 	{"seed", .takes = "N", .number = &S.execution.seed, .help = "Seed of random ops."},
-	{"memory-limit", .takes = "SIZE", .size = &S.execution.memory_limit,
+	{"memory-limit", .takes = "SIZE", .size = &S.execution.memory_limit, .least = 1,
 		.help = "Fail if more memory than SIZE is needed."},
 	{"swap", .takes = "DIR", .text = &S.execution.swap,
 		.help = "Move values saved by loops to a scratch file in DIR when memory nears --memory-limit."},
@@ -53,9 +53,9 @@ const struct dfg_opt dfg_distribution_options[] = {
 };
 
 const struct dfg_opt dfg_replication_options[] = {
-	{"replicas", .takes = "R", .number = &S.replication.replicas,
+	{"replicas", .takes = "R", .number = &S.replication.replicas, .least = 1,
 		.help = "Train R copies of the model, each on a part of the batch (1)."},
-	{"shards", .takes = "S", .number = &S.replication.shards,
+	{"shards", .takes = "S", .number = &S.replication.shards, .least = 1,
 		.help = "Cut each batch into S shards, whose gradients are reduced in one order (R)."},
 	{"bucket", .takes = "SIZE|0|all|auto", .text = &S.replication.bucket,
 		.help = "Reduce gradients in buckets of SIZE bytes (4MiB); 0: each by itself; all: in one."},

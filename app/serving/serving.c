@@ -141,7 +141,7 @@ struct dfg_err *dfg_serving_listen(struct dfg_serving *serving)
 	struct dfg_web_options web = {.address = address,
 		.most_body = options->most_body,
 		.most_head = options->most_head,
-		.most_bodies = 4 * (size_t)options->most_body,
+		.most_bodies = options->most_body < SIZE_MAX / 4 ? 4 * (size_t)options->most_body : SIZE_MAX,
 		.most_connections = (uint32_t)options->most_connections,
 		.timeout_ms = (uint32_t)(options->timeout * 1000),
 		.handle = dfg_serving_handle,

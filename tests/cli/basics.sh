@@ -97,3 +97,13 @@ status 74 sh -c '"$0" run step.pb --target train --fetch loss --steps 1 --metric
 # Nothing that is said of a file steers the terminal, in one byte or in two.
 status 66 "$DFG" check "$(printf 'a\033[31m\302\233b\233\303\251')"
 has err 'a\x1b[31m\xc2\x9bb\x9bé: No such file'
+
+# A number that means "not given" within the program is out of range for a user.
+for option in --threads --memory-limit --replicas --shards; do
+	status 2 "$DFG" run one.dfg $option 0
+	has err "$option must be at least 1, not '0'"
+done
+status 2 "$DFG" build one.dfg -o one.pb --memory-limit 0
+has err "--memory-limit must be at least 1, not '0'"
+status 2 "$DFG" partition one.dfg --hosts local:2 --shards 0 -o plan
+has err "--shards must be at least 1, not '0'"
