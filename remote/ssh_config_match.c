@@ -160,22 +160,30 @@ static const struct condition *find_condition(const char *name)
 	return NULL;
 }
 
-/* Evaluates the condition that is word *io_at of the line, and skips its argument. */
+/* Evaluates the condition that is word *io_at of the line, and skips its argument, which may follow '=' in the same word. */
 static struct dfg_err *evaluate(struct matching *m, const struct dfg_ssh_line *line, size_t *io_at)
 {
 	const char *name = line->word[*io_at];
+	char *value = strchr(name, '=');
 	const bool negated = *name == '!';
+	if (value)
+		*value++ = '\0';
 	const struct condition *condition = find_condition(name += negated);
 	bool holds = true;
 	if (!condition)
 		return not_supported(name);
-	if (!condition->alone && ++*io_at == line->count)
+	if (condition->holds == is_any && !value && *io_at + 1 < line->count)
+		value = line->word[*io_at + 1];
+	if (condition->holds == is_any && value)
+		return DFG_ERR(
+			DFG_CONFIG, "Match all is followed by '%.40s', but must be the last condition of its line", value);
+	if (!condition->alone && !value && ++*io_at == line->count)
 		return DFG_ERR(DFG_CONFIG, "Match %s has no value", condition->name);
 	if (!condition->holds) {
 		m->unknown = m->unknown ? m->unknown : name;
 		return NULL;
 	}
-	DFG_TRY(condition->holds(m, line->word[*io_at], &holds));
+	DFG_TRY(condition->holds(m, value ? value : line->word[*io_at], &holds));
 	m->holds &= holds != negated;
 	return NULL;
 }

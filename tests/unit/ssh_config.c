@@ -128,7 +128,23 @@ static void match_blocks_hold_by_names(void **state)
 	assert_int_equal(entry.port, 27);
 	succeeds(look("HostName %h.far\nMatch host a.far\n  Port 28\n", "a"));
 	assert_int_equal(entry.port, 28);
+	succeeds(look("Match host=a user=*\n  Port 29\n", "a"));
+	assert_int_equal(entry.port, 29);
 	fails(look("Match host\n", "a"), DFG_CONFIG, ":1: Match host has no value");
+	fails(look("Match\n", "a"), DFG_CONFIG, ":1: Match has no value");
+}
+
+/* As ssh has it, which takes conditions before `all`. */
+static void no_condition_follows_match_all(void **state)
+{
+	(void)state;
+	succeeds(look("Match host a all # host b\n  Port 23\n", "a"));
+	assert_int_equal(entry.port, 23);
+	fails(look("User me\nMatch all host a\n", "a"), DFG_CONFIG, ":2: Match all is followed by 'host'");
+	fails(look("Match !all user me\n", "a"), DFG_CONFIG, ":1: Match all is followed by 'user'");
+	fails(look("Match host b all all\n", "a"), DFG_CONFIG, ":1: Match all is followed by 'all'");
+	fails(look("Match all=x\n", "a"), DFG_CONFIG, ":1: Match all is followed by 'x'");
+	fails(look("Match all final\n", "a"), DFG_CONFIG, ":1: Match all is followed by 'final'");
 }
 
 static void match_conditions_can_be_negated(void **state)
@@ -284,6 +300,7 @@ int main(void)
 		cmocka_unit_test(tokens_stand_for_what_is_known_in_the_end),
 		cmocka_unit_test(keywords_need_no_case_and_may_have_an_equals_sign),
 		cmocka_unit_test(match_blocks_hold_by_names),
+		cmocka_unit_test(no_condition_follows_match_all),
 		cmocka_unit_test(match_conditions_can_be_negated),
 		cmocka_unit_test(match_exec_is_run_where_all_before_holds),
 		cmocka_unit_test(a_match_that_cannot_be_decided_is_refused),
