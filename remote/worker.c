@@ -283,7 +283,8 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 		return;
 	}
 	if (worker->group)
-		dfg_group_lost(worker->group, DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
+		dfg_group_lost(worker->group, peer / dfg_worker_width(worker),
+			DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
 	if (worker->rendezvous)
 		dfg_rendezvous_lost(worker->rendezvous, peer, err);
 	else

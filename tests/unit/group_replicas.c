@@ -26,8 +26,7 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 
 static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 {
-	(void)peer;
-	dfg_group_lost(((struct node *)arg)->group, err);
+	dfg_group_lost(((struct node *)arg)->group, peer, err);
 }
 
 static void begin(struct replicas *all, uint32_t count)
@@ -94,11 +93,12 @@ static void one_process(
 	dfg_group_end(group);
 }
 
-static void all_get(struct replicas *all, uint64_t step, uint32_t shards, int64_t batch, bool is_sum,
-	enum dfg_dtype dtype, const struct dfg_tensor *wanted)
+/* The first `members` replicas take part. */
+static void members_get(struct replicas *all, uint32_t members, uint64_t step, uint32_t shards, int64_t batch,
+	bool is_sum, enum dfg_dtype dtype, const struct dfg_tensor *wanted)
 {
-	for (uint32_t r = all->count; r--;) { /* the last one first: its messages come early */
-		struct dfg_shard range = dfg_group_range(r, all->count, shards);
+	for (uint32_t r = members; r--;) { /* the last one first: its messages come early */
+		struct dfg_shard range = dfg_group_range(r, members, shards);
 		dfg_group_join(all->node[r].group, step, shards, batch);
 		for (int64_t j = range.first; j < range.first + range.rows; j++) {
 			struct dfg_shard shard = dfg_shard_of((uint32_t)j, shards, batch);
@@ -106,7 +106,7 @@ static void all_get(struct replicas *all, uint64_t step, uint32_t shards, int64_
 				contribute(all->node[r].group, &shard, is_sum, dtype);
 		}
 	}
-	for (uint32_t r = 0; r < all->count; r++) {
+	for (uint32_t r = 0; r < members; r++) {
 		succeeds(dfg_group_wait(all->node[r].group, 2, 60));
 		for (uint32_t i = 0; i < TENSORS; i++) {
 			struct dfg_tensor got;
@@ -118,6 +118,12 @@ static void all_get(struct replicas *all, uint64_t step, uint32_t shards, int64_
 		}
 		dfg_group_end(all->node[r].group);
 	}
+}
+
+static void all_get(struct replicas *all, uint64_t step, uint32_t shards, int64_t batch, bool is_sum,
+	enum dfg_dtype dtype, const struct dfg_tensor *wanted)
+{
+	members_get(all, all->count, step, shards, batch, is_sum, dtype, wanted);
 }
 
 static void replicas_add_as_one_process(void **state)
@@ -186,16 +192,60 @@ static void a_wait_names_what_is_missing(void **state)
 	begin(&all, 2);
 	dfg_group_join(all.node[0].group, 1, 2, 4);
 	contribute(all.node[0].group, &first, false, DFG_F32);
-	fails(dfg_group_wait(all.node[0].group, 2, 0.01), DFG_DEADLINE, "bucket 2 still waits for shard 1");
+	fails(dfg_group_wait(all.node[0].group, 2, 0.01), DFG_DEADLINE, "bucket 2 still waits for shard 1 of replica 1");
 	dfg_group_fail(all.node[0].group, DFG_ERR(DFG_STOPPED, "elsewhere"));
 	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_STOPPED, "elsewhere");
 	dfg_group_end(all.node[0].group);
 	dfg_group_join(all.node[0].group, 2, 2, 4);
 	all.node[1].to[0]->kind->close(all.node[1].to[0]);
 	all.node[1].to[0] = NULL;
-	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_UNAVAILABLE, "");
+	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_UNAVAILABLE, "bucket 2 waited for");
 	dfg_group_end(all.node[0].group);
 	end(&all);
+}
+
+/* 21. The replicas that are left divide the shards anew; what they still get of the epoch before is dropped and counted. */
+static void an_epoch_has_other_members(void **state)
+{
+	(void)state;
+	static const uint32_t left[] = {0, 1}, absent[] = {1, 2}, unordered[] = {1, 0};
+	struct replicas all;
+	struct dfg_state alone;
+	struct dfg_group *group;
+	struct dfg_tensor wanted[TENSORS];
+	struct dfg_shard first = dfg_shard_of(0, 4, 10);
+	succeeds(dfg_state_init(&alone));
+	succeeds(dfg_group_of(&alone, &group));
+	one_process(group, 4, 10, false, DFG_F32, wanted);
+	begin(&all, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		dfg_group_join(all.node[i].group, 1, 4, 10);
+		dfg_group_lost(all.node[i].group, 2, DFG_ERR(DFG_UNAVAILABLE, "gone"));
+	}
+	contribute(all.node[0].group, &first, false, DFG_F32);
+	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_UNAVAILABLE, "replica 1: gone");
+	for (uint32_t i = 0; i < 2; i++) {
+		dfg_group_end(all.node[i].group);
+		fails(dfg_group_regroup(all.node[i].group, 0, left, 2), DFG_PROTOCOL, "does not follow");
+		fails(dfg_group_regroup(all.node[i].group, 1, unordered, 2), DFG_PROTOCOL, "");
+		succeeds(dfg_group_regroup(all.node[i].group, 1, left, 2));
+	}
+	for (uint64_t step = 1; step < 4; step++) { /* of a step that is over, and of steps to come */
+		struct dfg_message late = {.kind = DFG_MESSAGE_REDUCE, .key = {.step = step, .number = 2, .depth = 4}};
+		succeeds(dfg_tensor_new(DFG_F32, &DFG_SHAPE_VECTOR(48), &late.tensor));
+		dfg_group_deliver(all.node[0].group, 2, &late);
+	}
+	uint64_t stale = dfg_group_stale(all.node[0].group);
+	assert_true(stale >= 3);
+	members_get(&all, 2, 2, 4, 10, false, DFG_F32, wanted);
+	assert_int_equal(dfg_group_stale(all.node[0].group), stale);
+	fails(dfg_group_regroup(all.node[0].group, 2, absent, 2), DFG_PROTOCOL, "does not have this replica, 0");
+	succeeds(dfg_group_regroup(all.node[0].group, 3, left, 1));
+	members_get(&all, 1, 3, 4, 10, false, DFG_F32, wanted);
+	for (int i = 0; i < TENSORS; i++)
+		dfg_tensor_release(&wanted[i]);
+	end(&all);
+	dfg_state_release(&alone);
 }
 
 /* A message that does not fit fails the step, and nothing else. */
@@ -208,15 +258,15 @@ static void lies_fail_the_step(void **state)
 		enum dfg_dtype dtype;
 		int64_t count;
 	} lie[] = {
-		{{0, 0, 1}, 3, DFG_F32, 48}, /* a shard of replica 0 */
-		{{0, 1, 2}, 3, DFG_F32, 48}, /* more shards than there are */
-		{{0, 1, -1}, 3, DFG_F32, 48},
-		{{0, INT64_MAX, 1}, 3, DFG_F32, 48},
-		{{0, 1, 1}, 3, DFG_F32, 47},
-		{{0, 1, 1}, 3, DFG_F64, 48},
-		{{0, 1, 1}, 2, DFG_F32, 48},
-		{{1, 0, 0}, 3, DFG_F32, 49},
-		{{7, 0, 0}, 3, DFG_F32, 48},
+		{{0, 0, 1}, 4, DFG_F32, 48}, /* a shard of replica 0 */
+		{{0, 1, 2}, 4, DFG_F32, 48}, /* more shards than there are */
+		{{0, 1, -1}, 4, DFG_F32, 48},
+		{{0, INT64_MAX, 1}, 4, DFG_F32, 48},
+		{{0, 1, 1}, 4, DFG_F32, 47},
+		{{0, 1, 1}, 4, DFG_F64, 48},
+		{{0, 1, 1}, 3, DFG_F32, 48},
+		{{1, 0, 0}, 4, DFG_F32, 49},
+		{{7, 0, 0}, 4, DFG_F32, 48},
 	};
 	for (size_t i = 0; i < sizeof lie / sizeof *lie; i++) {
 		struct replicas all;
@@ -241,6 +291,7 @@ int main(void)
 		cmocka_unit_test(replicas_add_as_one_process),
 		cmocka_unit_test(bytes_are_twice_the_bucket_for_each_other_replica),
 		cmocka_unit_test(a_wait_names_what_is_missing),
+		cmocka_unit_test(an_epoch_has_other_members),
 		cmocka_unit_test(lies_fail_the_step),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

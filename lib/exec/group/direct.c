@@ -1,5 +1,6 @@
 #include "lib/exec/group/direct.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -9,7 +10,7 @@
  * from the first owner.
  */
 enum part { PARTIAL, RESULT, LAYOUT };
-enum { PART, FIRST, COUNT, FIELDS }; /* iteration[] of a message's key */
+enum { PART, FIRST, COUNT, EPOCH, FIELDS }; /* iteration[] of a message's key */
 enum { EARLY_MOST = 1 << 16 };
 
 static struct dfg_transfer_key key_of(
@@ -18,7 +19,12 @@ static struct dfg_transfer_key key_of(
 	return (struct dfg_transfer_key){.step = atomic_load(&group->number),
 		.number = bucket->number,
 		.depth = FIELDS,
-		.iteration = {[PART] = part, [FIRST] = node.first, [COUNT] = node.count}};
+		.iteration = {[PART] = part, [FIRST] = node.first, [COUNT] = node.count, [EPOCH] = (int64_t)group->epoch}};
+}
+
+uint64_t dfg_direct_epoch(const struct dfg_message *message)
+{
+	return (uint64_t)message->key.iteration[EPOCH];
 }
 
 /* Counted before it is sent: a bucket may be complete a moment earlier. */
@@ -109,9 +115,9 @@ static struct dfg_err *give_result(struct dfg_group *group, struct group_bucket 
 	struct dfg_err *err = value ? NULL : DFG_ERR(DFG_BUG, "a bucket has no contributions");
 	if (!err)
 		dfg_bucket_divide(group, bucket, value, bucket->slice.count);
-	for (uint32_t i = 0; i < group->replicas && !err; i++)
-		if (i != group->self)
-			err = post(group, outbox, i, &key, bucket->slice.dtype, value, 0, bucket->slice.count);
+	for (uint32_t i = 0; i < group->members && !err; i++)
+		if (group->member[i] != group->self)
+			err = post(group, outbox, group->member[i], &key, bucket->slice.dtype, value, 0, bucket->slice.count);
 	if (!err)
 		err = gather(group, bucket, slice_of(group, group->self), value->data);
 	dfg_tree_sum_give(&bucket->slice, value);
@@ -160,7 +166,7 @@ static struct dfg_err *take_partial(
 	struct dfg_group *group, struct group_bucket *bucket, struct group_message *early, struct outbox *outbox)
 {
 	const int64_t *field = early->message.key.iteration;
-	struct dfg_shard range = dfg_group_range(early->replica, group->replicas, group->whole.shards);
+	struct dfg_shard range = dfg_group_shards_of(group, early->replica);
 	struct dfg_buffer *value;
 	bool fits = slice_of(group, group->self) != DFG_NONE && field[COUNT] > 0 && field[FIRST] >= range.first &&
 				field[COUNT] <= range.rows && field[FIRST] - range.first <= range.rows - field[COUNT];
@@ -212,9 +218,9 @@ static struct dfg_err *post_layout(struct dfg_group *group, const struct group_b
 			*at++ = bucket->shape[i].dim[d];
 	}
 	struct dfg_err *err = NULL;
-	for (uint32_t i = 0; i < group->replicas && !err; i++)
-		if (slice_of(group, i) == DFG_NONE)
-			err = post(group, outbox, i, &key, DFG_I64, buffer, 0, count);
+	for (uint32_t i = 0; i < group->members && !err; i++)
+		if (slice_of(group, group->member[i]) == DFG_NONE)
+			err = post(group, outbox, group->member[i], &key, DFG_I64, buffer, 0, count);
 	dfg_buffer_unref(buffer);
 	return err;
 }
@@ -319,7 +325,7 @@ static struct dfg_err *take_early(struct dfg_group *group, struct group_bucket *
 struct dfg_err *dfg_direct_begin(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
 	DFG_TRY(begin_bucket(group, bucket));
-	if (group->owner[0] == group->self && group->owners < group->replicas)
+	if (group->owner[0] == group->self && group->owners < group->members)
 		DFG_TRY(post_layout(group, bucket, outbox));
 	return NULL;
 }
@@ -400,7 +406,8 @@ void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_messag
 	struct outbox outbox = {0};
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&group->lock);
-	bool stale = message->key.step <= group->last;
+	bool is_known = message->key.depth == FIELDS;
+	bool stale = is_known && (message->key.step <= group->last || dfg_direct_epoch(message) != group->epoch);
 	group->stale += stale;
 	pthread_mutex_unlock(&group->lock);
 	if (!stale)
@@ -411,17 +418,63 @@ void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_messag
 		dfg_group_fail(group, err);
 }
 
-/* The replicas that a bucket waits for. */
-static struct dfg_err *name_missing(const struct dfg_group *group, const struct group_bucket *bucket, double seconds)
+/* The replica that computes a shard. */
+static uint32_t replica_of(const struct dfg_group *group, uint32_t shard)
+{
+	uint32_t i = 0;
+	while (i + 1 < group->members && shard >= dfg_group_shards_of(group, group->member[i + 1]).first)
+		i++;
+	return group->member[i];
+}
+
+/* "shards 4-5 of replica 2": what a bucket waits for. */
+static void name_shards(const struct dfg_group *group, uint32_t first, char *out, size_t capacity)
+{
+	uint32_t replica = replica_of(group, first);
+	struct dfg_shard range = dfg_group_shards_of(group, replica);
+	int64_t last = range.first + range.rows - 1;
+	if (last > first)
+		snprintf(out, capacity, "shards %u-%lld of replica %u", first, (long long)last, replica);
+	else
+		snprintf(out, capacity, "shard %u of replica %u", first, replica);
+}
+
+static void name_missing(const struct dfg_group *group, const struct group_bucket *bucket, char *out, size_t capacity)
 {
 	uint32_t missing = bucket->across && bucket->slice.shards ? dfg_tree_sum_missing(&bucket->slice) : DFG_NONE;
-	if (missing < group->whole.shards)
-		return DFG_ERR(DFG_DEADLINE, "after %g s bucket %u still waits for shard %u", seconds, bucket->number, missing);
-	for (uint32_t i = 0; bucket->across && i < group->owners; i++)
+	snprintf(out, capacity, "another replica");
+	if (missing < group->whole.shards) {
+		name_shards(group, missing, out, capacity);
+		return;
+	}
+	for (uint32_t i = group->owners; bucket->across && i--;)
 		if (!bucket->arrived[i])
-			return DFG_ERR(DFG_DEADLINE, "after %g s bucket %u still waits for the sum of replica %u", seconds,
-				bucket->number, group->owner[i]);
-	return DFG_ERR(DFG_DEADLINE, "after %g s bucket %u still waits", seconds, bucket->number);
+			snprintf(out, capacity, "the sum of replica %u", group->owner[i]);
+}
+
+/* Says for what the bucket waits, or waited when `err` ended the wait, which is taken. */
+static struct dfg_err *explain_wait(
+	const struct dfg_group *group, const struct group_bucket *bucket, double seconds, struct dfg_err *err)
+{
+	char missing[80], name[sizeof bucket->name + 8] = "";
+	name_missing(group, bucket, missing, sizeof missing);
+	if (*bucket->name)
+		snprintf(name, sizeof name, " ('%s')", bucket->name);
+	if (!err)
+		return DFG_ERR(
+			DFG_DEADLINE, "after %g s bucket %u%s still waits for %s", seconds, bucket->number, name, missing);
+	return dfg_err_that_waited(dfg_err_note(err, "bucket %u%s waited for %s", bucket->number, name, missing));
+}
+
+/* The error that ends the waits of this step; NULL: none. */
+static struct dfg_err *why_failed(struct dfg_group *group)
+{
+	pthread_mutex_lock(&group->lock);
+	struct dfg_err *err = dfg_group_why_lost(group);
+	if (!err)
+		err = dfg_err_copy(group->failed);
+	pthread_mutex_unlock(&group->lock);
+	return err;
 }
 
 /* Looks at the bucket once; *out_done: its result is there. */
@@ -431,13 +484,11 @@ static struct dfg_err *look(
 	pthread_mutex_lock(&bucket->lock);
 	struct dfg_err *err = take_early(group, bucket, outbox);
 	*out_done = bucket->across && bucket->result;
-	if (!err && !*out_done && late > 0)
-		err = name_missing(group, bucket, late);
+	if (!err && !*out_done && (err = why_failed(group)))
+		err = explain_wait(group, bucket, 0, err);
+	else if (!err && !*out_done && late > 0)
+		err = explain_wait(group, bucket, late, NULL);
 	pthread_mutex_unlock(&bucket->lock);
-	pthread_mutex_lock(&group->lock);
-	if (!err && !*out_done)
-		err = dfg_err_copy(group->lost ? group->lost : group->failed);
-	pthread_mutex_unlock(&group->lock);
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include "lib/exec/group/direct.h"
 #include "lib/graph/op.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char group_kind[] = "group", group_name[] = "dfg/group";
@@ -31,12 +32,14 @@ static void free_group(struct dfg_resource *resource)
 	struct dfg_group *group = (struct dfg_group *)resource;
 	for (size_t i = 0; i < group->count; i++)
 		free_bucket(group->bucket[i]);
+	for (uint32_t i = 0; i < group->replicas && group->peer; i++)
+		dfg_err_free(group->peer[i].lost);
 	dfg_free(group->bucket);
 	dfg_free(group->stream);
 	dfg_free(group->peer);
 	dfg_free(group->owner);
+	dfg_free(group->member);
 	dfg_err_free(group->failed);
-	dfg_err_free(group->lost);
 	pthread_mutex_destroy(&group->lock);
 	pthread_mutex_destroy(&group->step);
 	dfg_free(group);
@@ -78,17 +81,20 @@ struct dfg_err *dfg_group_new(
 	DFG_TRY(make_group(NULL, group_name, &resource));
 	struct dfg_group *group = (struct dfg_group *)resource;
 	group->self = self;
-	group->replicas = replicas;
+	group->replicas = group->members = replicas;
 	if (replicas > 1) {
 		group->peer = dfg_zeros(replicas, sizeof *group->peer);
 		group->owner = dfg_zeros(replicas, sizeof *group->owner);
+		group->member = dfg_zeros(replicas, sizeof *group->member);
 	}
-	if (replicas > 1 && (!group->peer || !group->owner)) {
+	if (replicas > 1 && (!group->peer || !group->owner || !group->member)) {
 		dfg_resource_unref(resource);
 		return dfg_no_memory("a group");
 	}
-	for (uint32_t i = 0; i < replicas && group->peer; i++)
+	for (uint32_t i = 0; i < replicas && group->peer; i++) {
 		group->peer[i].link = (struct dfg_link *)link[i];
+		group->member[i] = i;
+	}
 	*out_group = group;
 	return NULL;
 }
@@ -146,7 +152,7 @@ struct dfg_shard dfg_group_range(uint32_t replica, uint32_t replicas, uint32_t s
 /* The number of a replica's shards that have rows. */
 static uint32_t count_shards(const struct dfg_group *group, uint32_t replica)
 {
-	struct dfg_shard range = dfg_group_range(replica, group->replicas, group->whole.shards);
+	struct dfg_shard range = dfg_group_shards_of(group, replica);
 	uint32_t count = 0;
 	for (int64_t i = range.first; i < range.first + range.rows; i++)
 		count += dfg_shard_of((uint32_t)i, group->whole.shards, group->whole.batch).rows > 0;
@@ -157,9 +163,9 @@ void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, i
 {
 	dfg_group_begin(group, shards, batch);
 	group->owners = 0;
-	for (uint32_t i = 0; i < group->replicas && group->peer; i++)
-		if (count_shards(group, i))
-			group->owner[group->owners++] = i;
+	for (uint32_t i = 0; i < group->members && group->peer; i++)
+		if (count_shards(group, group->member[i]))
+			group->owner[group->owners++] = group->member[i];
 	group->wanted = group->peer ? count_shards(group, group->self) : 0;
 	pthread_mutex_lock(&group->lock);
 	struct dfg_err *failed = group->failed;
@@ -201,25 +207,14 @@ void dfg_group_end(struct dfg_group *group)
 	pthread_mutex_unlock(&group->step);
 }
 
-/* Keeps the first error, frees a later one, and ends the waits. */
-static void end_waits(struct dfg_group *group, struct dfg_err **first, struct dfg_err *err)
+void dfg_group_fail(struct dfg_group *group, struct dfg_err *err)
 {
 	pthread_mutex_lock(&group->lock);
-	struct dfg_err *later = *first ? err : NULL;
-	*first = later ? *first : err;
+	struct dfg_err *later = group->failed ? err : NULL;
+	group->failed = later ? group->failed : err;
 	pthread_mutex_unlock(&group->lock);
 	dfg_err_free(later);
 	dfg_event_signal(&group->event);
-}
-
-void dfg_group_fail(struct dfg_group *group, struct dfg_err *err)
-{
-	end_waits(group, &group->failed, err);
-}
-
-void dfg_group_lost(struct dfg_group *group, struct dfg_err *err)
-{
-	end_waits(group, &group->lost, err);
 }
 
 struct dfg_group_sent dfg_group_sent(struct dfg_group *group, uint32_t replica)
@@ -318,20 +313,27 @@ struct dfg_err *dfg_group_bucket(struct dfg_group *group, uint32_t number, struc
 	return err;
 }
 
+static int name_length(const struct dfg_string *name)
+{
+	return name->length < 200 ? (int)name->length : 200;
+}
+
+static void note_name(struct group_bucket *bucket, const struct dfg_list *names)
+{
+	if (names && names->count && !*bucket->name)
+		snprintf(bucket->name, sizeof bucket->name, "%.*s", name_length(&names->item[0].s), names->item[0].s.s);
+}
+
 static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket *bucket,
 	const struct dfg_contribution *contribution, struct outbox *outbox)
 {
 	end_bucket(bucket);
 	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
+	note_name(bucket, contribution->names);
 	if (dfg_group_is_across(group))
 		return dfg_direct_begin(group, bucket, outbox);
 	bucket->begun = true;
 	return dfg_bucket_begin_sum(group, &bucket->sum, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
-}
-
-static int name_length(const struct dfg_string *name)
-{
-	return name->length < 200 ? (int)name->length : 200;
 }
 
 static struct dfg_err *another_shape(const struct dfg_group *group, const struct group_bucket *bucket,

@@ -87,16 +87,30 @@ void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, i
 
 /*
  * Waits for the result of a bucket, also on a replica whose shards have no rows. An error of dfg_group_fail or
- * dfg_group_lost ends it; DFG_DEADLINE, naming what is missing, after `timeout` seconds, 0: none.
+ * dfg_group_lost ends it; DFG_DEADLINE after `timeout` seconds, 0: none. Errors name the bucket and what is missing.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_group_wait(struct dfg_group *group, uint32_t number, double timeout);
 
 /* Handles a message of kind DFG_MESSAGE_REDUCE; takes its tensor. Fails the step if it does not fit. Any thread. */
 void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_message *message);
 
-/* Ends the waits of the step in progress; of this and all later steps. Take err. Any thread. */
+/* Ends the waits of the step in progress. Takes err. Any thread. */
 void dfg_group_fail(struct dfg_group *group, struct dfg_err *err);
-void dfg_group_lost(struct dfg_group *group, struct dfg_err *err);
+
+/* A replica is lost: ends the waits of all steps in which it takes part. Takes err. Any thread. */
+void dfg_group_lost(struct dfg_group *group, uint32_t replica, struct dfg_err *err);
+
+/*
+ * Begins an epoch, whose number is larger than that of the one before: `members` replicas take part in the steps that
+ * follow, in ascending order, and divide the shards: the i-th computes dfg_group_range(i, members, shards). Messages of
+ * another epoch are dropped and counted; the first epoch is 0, of all replicas. Between steps. DFG_PROTOCOL if there is
+ * no such epoch, or this replica takes no part in it.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_group_regroup(
+	struct dfg_group *group, uint64_t epoch, const uint32_t *member, uint32_t members);
+
+/* The number of messages that were dropped, since they were of another epoch or of a step that is over. */
+uint64_t dfg_group_stale(struct dfg_group *group);
 
 /* The name of stream i that this step has drawn from; NULL: there are fewer. */
 const char *dfg_group_stream(const struct dfg_group *group, size_t i);

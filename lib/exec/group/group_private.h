@@ -18,6 +18,7 @@ struct group_message {
 
 struct group_bucket {
 	uint32_t number;
+	char name[64];        /* of its first tensor, for messages; "": not known */
 	pthread_mutex_t lock; /* guards all fields while the bucket is reduced across replicas */
 	bool begun, is_sum;
 	enum dfg_dtype dtype; /* of the tensors */
@@ -42,6 +43,7 @@ struct group_bucket {
 struct group_peer {
 	struct dfg_link *link; /* NULL: this replica */
 	struct dfg_group_sent sent;
+	struct dfg_err *lost; /* the reason why it is lost; NULL: it is not. Guarded by the group's lock */
 };
 
 struct dfg_group {
@@ -63,13 +65,15 @@ struct dfg_group {
 	/* Across replicas. */
 	struct group_peer *peer; /* by replica; NULL: one process computes all shards */
 	uint32_t self, replicas;
-	uint64_t last;                 /* step: those up to it are over. Guarded by `lock` */
-	_Atomic uint64_t number;       /* of the step in progress; 0: none, or one of this process alone */
-	uint32_t *owner, owners;       /* replicas whose shards have rows, ascending: owner i owns slice i of a bucket */
-	uint32_t wanted;               /* shards of this replica that have rows */
-	struct dfg_event event;        /* signalled when a bucket is complete, and on failure */
-	struct dfg_err *failed, *lost; /* of this step; for good. Guarded by `lock` */
-	uint64_t stale;                /* messages of steps that are over. Guarded by `lock` */
+	uint64_t epoch;            /* of the members. Guarded by `lock`; changes between steps only */
+	uint32_t *member, members; /* replicas that take part in steps, ascending; they change with the epoch */
+	uint64_t last;             /* step: those up to it are over. Guarded by `lock` */
+	_Atomic uint64_t number;   /* of the step in progress; 0: none, or one of this process alone */
+	uint32_t *owner, owners;   /* replicas whose shards have rows, ascending: owner i owns slice i of a bucket */
+	uint32_t wanted;           /* shards of this replica that have rows */
+	struct dfg_event event;    /* signalled when a bucket is complete, and on failure */
+	struct dfg_err *failed;    /* the error that ends the waits of this step. Guarded by `lock` */
+	uint64_t stale;            /* messages of another epoch or a step that is over. Guarded by `lock` */
 };
 
 /* The bucket of that number, made where there is none. */
@@ -101,6 +105,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, st
 /* Tensor i of the result, a new reference. */
 DFG_MUST_CHECK struct dfg_err *dfg_bucket_read(
 	const struct group_bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor);
+
+/* The epoch of a message of kind DFG_MESSAGE_REDUCE. */
+uint64_t dfg_direct_epoch(const struct dfg_message *message);
+
+/* The shards that a member computes; none of a replica that takes no part. */
+struct dfg_shard dfg_group_shards_of(const struct dfg_group *group, uint32_t replica);
+
+/* The reason why a member is lost, as an error of a wait; NULL: all are there. `lock` is held. */
+DFG_MUST_CHECK struct dfg_err *dfg_group_why_lost(const struct dfg_group *group);
 
 /* Whether the contributions of this compute run are reduced across replicas. */
 static inline bool dfg_group_is_across(const struct dfg_group *group)
