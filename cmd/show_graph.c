@@ -16,7 +16,7 @@ static const struct dfg_inferred *fact_of(const struct dfg_shown *shown, struct 
 struct dfg_words dfg_shown_type(const struct dfg_shown *shown, struct dfg_edge edge)
 {
 	const struct dfg_inferred *fact = fact_of(shown, edge);
-	if (fact && fact->holds)
+	if (fact && fact->holds && fact->holds->dtype)
 		return dfg_type_words(fact->holds->dtype, &fact->holds->shape);
 	return fact ? dfg_type_words(fact->dtype, &fact->shape) : (struct dfg_words){""};
 }

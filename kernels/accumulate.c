@@ -54,6 +54,8 @@ struct dfg_err *dfg_check_held_dtype(const struct dfg_infer *node)
 	enum dfg_dtype dtype = node->call->param[0].dtype;
 	for (int i = 0; i < node->call->n_in; i++) {
 		const struct dfg_handle_type *holds = node->in_holds[i];
+		if (holds && holds->component)
+			return DFG_ERR(DFG_DATA, "input %d is a queue, expected a variable of %s", i, dfg_dtype_name(dtype));
 		if (node->call->in_dtype[i] == DFG_RESOURCE && holds && holds->dtype != dtype)
 			return DFG_ERR(DFG_DATA, "input %d is a variable of %s, expected one of %s", i,
 				dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));

@@ -258,8 +258,18 @@ static const struct dfg_handle_type *differ(struct dfg_infer *node, const struct
 {
 	struct dfg_handle_type *any = dfg_arena_zeros(node->arena, 1, sizeof *any);
 	if (any)
-		*any = (struct dfg_handle_type){holds->dtype, DFG_SHAPE_UNKNOWN};
+		*any = (struct dfg_handle_type){holds->dtype, DFG_SHAPE_UNKNOWN, holds->component};
 	return any;
+}
+
+static bool same_components(const struct dfg_component_types *a, const struct dfg_component_types *b)
+{
+	if (a == b || !a || !b)
+		return a == b;
+	for (uint32_t i = 0; a->count == b->count && i < a->count; i++)
+		if (a->item[i].dtype != b->item[i].dtype || !dfg_shape_equal(&a->item[i].shape, &b->item[i].shape))
+			return false;
+	return a->count == b->count;
 }
 
 /*
@@ -272,7 +282,7 @@ static const struct dfg_handle_type *merge_holds(struct dfg_infer *node)
 	bool same = true;
 	for (int i = 1; i < node->call->n_in && holds; i++) {
 		const struct dfg_handle_type *other = node->in_holds[i];
-		if (other && other->dtype != holds->dtype)
+		if (other && (other->dtype != holds->dtype || !same_components(other->component, holds->component)))
 			return NULL;
 		same &= other ? dfg_shape_equal(&other->shape, &holds->shape) : node->call->in_dtype[i] != DFG_VARIANT;
 	}

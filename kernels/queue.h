@@ -55,6 +55,17 @@ struct dfg_queue {
 
 extern const char dfg_queue_kind[];
 
+/* The shape function of an op that makes a queue: records the components, after an i64 scalar if it has a priority. */
+DFG_MUST_CHECK struct dfg_err *dfg_queue_make_holds(
+	struct dfg_infer *node, const struct dfg_list *types, const struct dfg_list *shapes, bool has_priority);
+
+/* Shape functions of the ops that put and take: DFG_DATA where components do not have the types of a queue that is known. */
+DFG_MUST_CHECK struct dfg_err *dfg_queue_put_shape(struct dfg_infer *node);
+DFG_MUST_CHECK struct dfg_err *dfg_queue_put_many_shape(struct dfg_infer *node);
+DFG_MUST_CHECK struct dfg_err *dfg_queue_take_shape(struct dfg_infer *node);
+DFG_MUST_CHECK struct dfg_err *dfg_queue_take_many_shape(struct dfg_infer *node);
+DFG_MUST_CHECK struct dfg_err *dfg_queue_take_up_to_shape(struct dfg_infer *node);
+
 /* The queue of that name, created if there is none; DFG_DATA if there is one of another kind. Borrowed. */
 DFG_MUST_CHECK struct dfg_err *dfg_queue_find(
 	struct dfg_state *state, const char *name, const struct dfg_queue_kind *kind, struct dfg_queue **out_queue);

@@ -19,6 +19,16 @@ static struct dfg_err *scalar_shape(struct dfg_infer *node)
 	return NULL;
 }
 
+static struct dfg_err *queue_shape(struct dfg_infer *node)
+{
+	return dfg_queue_make_holds(node, node->call->param[0].list, node->call->attr[SHAPES].list, false);
+}
+
+static struct dfg_err *priority_shape(struct dfg_infer *node)
+{
+	return dfg_queue_make_holds(node, node->call->param[0].list, node->call->attr[SHAPES].list, true);
+}
+
 /* FNV-1a of its name is the seed of a queue without one: its order is the same in every run. */
 static uint64_t hash(const char *name)
 {
@@ -95,23 +105,24 @@ static struct dfg_err *priority_run(struct dfg_kernel *ctx)
 	return make_queue(ctx, &kind);
 }
 
-#define QUEUE(Name, text, run_, ...)                                \
+#define QUEUE(Name, text, shape_, run_, ...)                        \
 	const struct dfg_op dfg_op_##Name = {                           \
 		.name = #Name,                                              \
 		.doc = text,                                                \
 		.sig = "<component_types: [type]>() -> (handle: resource)", \
 		.attr = {__VA_ARGS__},                                      \
 		.flags = DFG_STATEFUL | DFG_NO_GRADIENT,                    \
-		.shape = scalar_shape,                                      \
+		.shape = shape_,                                            \
 		.run = run_,                                                \
 	};
-QUEUE(FIFOQueueV2, "a queue of that shared name: first in, first out", fifo_run, COMMON(" = []"))
+QUEUE(FIFOQueueV2, "a queue of that shared name: first in, first out", queue_shape, fifo_run, COMMON(" = []"))
 QUEUE(PaddingFIFOQueueV2, "a queue whose elements may differ in shape; those taken together are padded with zeros",
-	padding_run, COMMON(" = []"))
+	queue_shape, padding_run, COMMON(" = []"))
 QUEUE(RandomShuffleQueueV2, "a queue in random order; min_after_dequeue elements are retained until it is closed",
-	shuffle_run,
+	queue_shape, shuffle_run,
 	COMMON(" = []"), [LEAST] = "min_after_dequeue: int = 0", [SEED] = "seed: int = 0", [SEED2] = "seed2: int = 0")
-QUEUE(PriorityQueueV2, "a queue in the order of component 0, an i64, smallest first", priority_run, COMMON(""))
+QUEUE(PriorityQueueV2, "a queue in the order of component 0, an i64, smallest first", priority_shape, priority_run,
+	COMMON(""))
 
 /* Attempts. */
 
@@ -307,19 +318,20 @@ static struct dfg_err *no_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-#define ENQUEUE(Name, text, run_)                                                         \
+#define ENQUEUE(Name, text, shape_, run_)                                                 \
 	const struct dfg_op dfg_op_##Name = {                                                 \
 		.name = #Name,                                                                    \
 		.doc = text,                                                                      \
 		.sig = "<Tcomponents: [type]>(handle: resource, components: Tcomponents) -> ()",  \
 		.attr = {"timeout_ms: int = -1"},                                                 \
 		.flags = DFG_STATEFUL | DFG_PUTS | DFG_BLOCKING | DFG_ANY_RANK | DFG_NO_GRADIENT, \
-		.shape = no_shape,                                                                \
+		.shape = shape_,                                                                  \
 		.run = run_,                                                                      \
 	};
-ENQUEUE(QueueEnqueueV2, "puts one element, a tensor for each component; waits while the queue is full", enqueue_run)
+ENQUEUE(QueueEnqueueV2, "puts one element, a tensor for each component; waits while the queue is full",
+	dfg_queue_put_shape, enqueue_run)
 ENQUEUE(QueueEnqueueManyV2, "puts the rows of the components, each one element; waits while the queue is full",
-	enqueue_many_run)
+	dfg_queue_put_many_shape, enqueue_many_run)
 
 /* Taking. */
 
@@ -483,19 +495,21 @@ static struct dfg_err *dequeue_up_to_run(struct dfg_kernel *ctx)
 	return take(ctx, true, true);
 }
 
-#define DEQUEUE(Name, text, more, run_)                                                                \
+#define DEQUEUE(Name, text, more, shape_, run_)                                                        \
 	const struct dfg_op dfg_op_##Name = {                                                              \
 		.name = #Name,                                                                                 \
 		.doc = text,                                                                                   \
 		.sig = "<component_types: [type]>(handle: resource" more ") -> (components: component_types)", \
 		.attr = {"timeout_ms: int = -1"},                                                              \
 		.flags = DFG_STATEFUL | DFG_TAKES | DFG_BLOCKING | DFG_ANY_RANK | DFG_NO_GRADIENT,             \
-		.shape = no_shape,                                                                             \
+		.shape = shape_,                                                                               \
 		.run = run_,                                                                                   \
 	};
-DEQUEUE(QueueDequeueV2, "one element; waits until there is one", "", dequeue_run)
-DEQUEUE(QueueDequeueManyV2, "n elements as rows; waits until there are n", ", n: i32", dequeue_many_run)
-DEQUEUE(QueueDequeueUpToV2, "n elements as rows, or fewer if the queue is closed", ", n: i32", dequeue_up_to_run)
+DEQUEUE(QueueDequeueV2, "one element; waits until there is one", "", dfg_queue_take_shape, dequeue_run)
+DEQUEUE(QueueDequeueManyV2, "n elements as rows; waits until there are n", ", n: i32", dfg_queue_take_many_shape,
+	dequeue_many_run)
+DEQUEUE(QueueDequeueUpToV2, "n elements as rows, or fewer if the queue is closed", ", n: i32",
+	dfg_queue_take_up_to_shape, dequeue_up_to_run)
 
 /* Ops that do not wait. */
 

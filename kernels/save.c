@@ -15,7 +15,7 @@ static struct dfg_err *save_shape(struct dfg_infer *node)
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return dfg_no_memory("the type of a saved value");
-	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *node->in[0]};
+	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *node->in[0], NULL};
 	node->out[0] = DFG_SHAPE_SCALAR;
 	node->out_holds[0] = holds;
 	return NULL;

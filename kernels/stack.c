@@ -125,7 +125,7 @@ static struct dfg_err *handle_shape(struct dfg_infer *node)
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return dfg_no_memory("the type of a stack");
-	*holds = (struct dfg_handle_type){node->call->param[0].dtype, DFG_SHAPE_UNKNOWN};
+	*holds = (struct dfg_handle_type){node->call->param[0].dtype, DFG_SHAPE_UNKNOWN, NULL};
 	node->out[0] = DFG_SHAPE_SCALAR;
 	node->out_holds[0] = holds;
 	return NULL;

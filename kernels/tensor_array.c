@@ -42,7 +42,7 @@ static struct dfg_err *array_shape(struct dfg_infer *node)
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return dfg_no_memory("the type of a tensor array");
-	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *node->call->attr[ELEMENT_SHAPE].shape};
+	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *node->call->attr[ELEMENT_SHAPE].shape, NULL};
 	node->out_holds[0] = holds;
 	return scalar_shape(node);
 }

@@ -299,7 +299,7 @@ struct dfg_err *dfg_tensor_list_infer(
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return dfg_no_memory("the type of a list");
-	*holds = (struct dfg_handle_type){dtype, *element};
+	*holds = (struct dfg_handle_type){dtype, *element, NULL};
 	node->out[o] = DFG_SHAPE_SCALAR;
 	node->out_holds[o] = holds;
 	return NULL;

@@ -43,7 +43,7 @@ static struct dfg_err *set_holds(struct dfg_infer *node, const struct dfg_shape 
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return dfg_no_memory("the type of a variable");
-	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *shape};
+	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *shape, NULL};
 	node->out_holds[0] = holds;
 	return NULL;
 }

@@ -281,10 +281,22 @@ struct dfg_known_value {
 };
 #define DFG_NOT_KNOWN INT64_MIN
 
-/* The type of the variable that a resource handle refers to. */
+struct dfg_tensor_type {
+	enum dfg_dtype dtype;
+	struct dfg_shape shape;
+};
+
+/* The types of the tensors that an element of a queue consists of. */
+struct dfg_component_types {
+	uint32_t count;
+	struct dfg_tensor_type item[];
+};
+
+/* The type of the object that a resource handle refers to: of a variable's value, or of the elements of an array or stack. */
 struct dfg_handle_type {
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
+	const struct dfg_component_types *component; /* of a queue, whose dtype is DFG_NO_DTYPE; NULL: not a queue */
 };
 
 /*

@@ -196,3 +196,41 @@ status 0 "$DFG" check stack.pbtxt
 awk '/op: "StackPopV2"/ { pop = 1 } pop && /DT_FLOAT/ { sub("DT_FLOAT", "DT_INT32"); pop = 0 } { print }' stack.pbtxt >odd.pbtxt
 status 65 "$DFG" check odd.pbtxt
 has err "(StackPopV2): the stack contains f32, expected i32"
+
+# So are the components of a queue's elements, where the handle says which queue it is, and what is taken has their shapes.
+queue() { # STATUS WORDS LINE...: a queue of f32[3] and i32[], and a program of it
+	wanted=$1 words=$2
+	shift 2
+	printf '%s\n' 'input x: f32[3]' 'input m: f32[?,3]' \
+		'q = FIFOQueueV2(component_types = [f32, i32], shapes = [[3], []])' "$@" >queue.dfg
+	status "$wanted" "$DFG" check queue.dfg
+	[ -z "$words" ] || has err "$words"
+}
+queue 65 'the queue has 2 components, not 1' 'target put {' '  QueueEnqueueV2(q, [x])' '}'
+queue 65 'component 0 of the element is f32[], and that of the queue f32[3]' 'target put {' '  QueueEnqueueV2(q, [x[0], 1])' '}'
+queue 65 'component 1 of the element is f32[3], and that of the queue i32[]' 'target put {' '  QueueEnqueueV2(q, [x, x])' '}'
+queue 65 'component 1 is a scalar, expected a row for each element' 'target put {' '  QueueEnqueueManyV2(q, [m, 1])' '}'
+queue 65 'component 0 of the element is f32[], and that of the queue f32[3]' 'target put {' '  QueueEnqueueManyV2(q, [x, [1]])' '}'
+queue 65 'component 1 of the queue is i32, expected f32' 'a, b = QueueDequeueV2(q, component_types = [f32, f32])' 'output y = b'
+queue 65 'the queue has 2 components, not 1' 'output y = QueueDequeueUpToV2(q, 2, component_types = [f32])'
+queue 65 'input 0 is a queue, expected a variable of f32' 'output y = ReadVariableOp(q, dtype = f32)'
+queue 0 '' 'target put {' '  QueueEnqueueManyV2(q, [m, [1, 2]])' '}' 'a, b = QueueDequeueManyV2(q, 2, component_types = [f32, i32])' \
+	'c, d = QueueDequeueUpToV2(q, 2, component_types = [f32, i32])' 'output y = a' 'output z = d' 'output n = QueueSizeV2(q)'
+"$DFG" build queue.dfg -o queue.pb
+status 0 "$DFG" show queue.pb
+grep -q '^  y  *f32\[2,3\]$' out
+grep -q '^  z  *i32\[?\]$' out
+# A branch that could choose either of two queues says nothing of the elements, unless they are equal.
+two() { # STATUS WORDS TYPES
+	printf '%s\n' 'input p: bool' 'a = FIFOQueueV2(component_types = [f32], shapes = [[]])' \
+		"b = FIFOQueueV2(component_types = [$3], shapes = [[]])" 'q = if p { a } else { b }' \
+		'target put {' '  QueueEnqueueV2(q, [[1.0, 2]])' '}' >two.dfg
+	status "$1" "$DFG" check two.dfg
+	[ -z "$2" ] || has err "$2"
+}
+two 0 '' i32
+two 65 'component 0 of the element is f32[2], and that of the queue f32[]' f32
+printf '%s\n' 'param w: f32[3] = zeros' 'output n = QueueSizeV2(PriorityQueueV2(component_types = [f32], shapes = [[]]))' \
+	'q = PriorityQueueV2(component_types = [f32], shapes = [[]])' 'target put {' '  QueueEnqueueV2(q, [1, 2.0])' '}' >priority.dfg
+status 65 "$DFG" check priority.dfg
+has err 'component 0 of the element is i32[], and that of the queue i64[]'

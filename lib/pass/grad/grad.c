@@ -328,7 +328,8 @@ static struct dfg_err *check_edge(const struct dfg_backprop *s, struct dfg_edge 
 	const struct dfg_inferred *fact = fact_of(s, edge);
 	if (dfg_flow_dtype(fact))
 		return NULL;
-	enum dfg_dtype dtype = fact->dtype == DFG_RESOURCE && fact->holds ? fact->holds->dtype : fact->dtype;
+	enum dfg_dtype dtype =
+		fact->dtype == DFG_RESOURCE && fact->holds && fact->holds->dtype ? fact->holds->dtype : fact->dtype;
 	return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): cannot %s %s, only floats and complex numbers", node->name,
 		node->op_name, what, dfg_dtype_name(dtype));
 }
