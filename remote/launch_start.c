@@ -85,8 +85,8 @@ static void put_arguments(const struct worker_process *worker_process, const cha
 	snprintf(numbers->lease, sizeof numbers->lease, "%g", options->lease);
 	snprintf(numbers->limit, sizeof numbers->limit, "%llu", (unsigned long long)options->memory_limit);
 	const char *all[ARGUMENTS] = {"serve", "--worker", "--number", numbers->number, "--transport", transport, "--lease",
-		numbers->lease, "--wait", options->push ? WAIT_PUSHED : WAIT, "--memory-limit", numbers->limit, "--listen",
-		address};
+		numbers->lease, "--wait", options->push ? WAIT_PUSHED : WAIT, "--listen", address,
+		options->memory_limit ? "--memory-limit" : NULL, numbers->limit};
 	memcpy(argument, all, sizeof all);
 }
 
