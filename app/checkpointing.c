@@ -74,6 +74,15 @@ static struct dfg_err *check_order(const char *path, const struct dfg_checkpoint
 	return NULL;
 }
 
+/* Another mode is allowed: the values are those of no single run, though. */
+static void warn_of_denormals(const char *path, const struct dfg_checkpoint *found, const struct dfg_checkpoint *now,
+	const struct dfg_report *report)
+{
+	if (found->mode_known && found->denormals != now->denormals)
+		dfg_report_note(report, "warning: %s was made with --denormals %s, but this run has --denormals %s", path,
+			dfg_denormals_name[found->denormals], dfg_denormals_name[now->denormals]);
+}
+
 static struct dfg_err *resume(struct dfg_run *run, const char *path, struct dfg_checkpoint *at)
 {
 	struct dfg_notes notes = {talk, (void *)run->input.report};
@@ -82,7 +91,14 @@ static struct dfg_err *resume(struct dfg_run *run, const char *path, struct dfg_
 	struct dfg_err *err = check_order(path, &found, &at->order, run->input.report);
 	if (!err)
 		err = dfg_variables_load(&run->model, &found.arrays, path, NULL, 0);
-	*at = (struct dfg_checkpoint){.order = at->order, .step = found.step, .epoch = found.epoch, .sample = found.sample};
+	if (!err)
+		warn_of_denormals(path, &found, at, run->input.report);
+	*at = (struct dfg_checkpoint){.order = at->order,
+		.mode_known = true,
+		.denormals = at->denormals,
+		.step = found.step,
+		.epoch = found.epoch,
+		.sample = found.sample};
 	dfg_checkpoint_release(&found);
 	if (!err)
 		dfg_report_note(run->input.report, "resumed at step %llu", (unsigned long long)at->step);
@@ -110,6 +126,8 @@ struct dfg_err *dfg_checkpointing_open(
 	if (!path)
 		return NULL;
 	DFG_TRY(parse_every(run->options->every, out_checkpointing));
+	DFG_TRY(dfg_execution_denormals(run->execution, &at->denormals));
+	at->mode_known = true;
 	if (dfg_checkpoint_is(path))
 		return DFG_ERR(DFG_NO_OUTPUT,
 			"%s is one checkpoint: give --checkpoint the directory of all, or start from this one with --load %s", path,
@@ -147,6 +165,8 @@ struct dfg_err *dfg_checkpointing_commit(
 	struct dfg_checkpointing *checkpointing, const struct dfg_run *run, const struct dfg_checkpoint *at)
 {
 	struct dfg_checkpoint checkpoint = {.order = at->order,
+		.mode_known = at->mode_known,
+		.denormals = at->denormals,
 		.step = at->step,
 		.epoch = at->epoch,
 		.sample = at->sample,

@@ -19,6 +19,14 @@ static struct dfg_err *parse_schedule(const char *schedule, struct dfg_session_o
 	return NULL;
 }
 
+struct dfg_err *dfg_execution_denormals(const struct dfg_execution *execution, enum dfg_denormals *out_denormals)
+{
+	const char *word = execution->denormals ? execution->denormals : dfg_denormals_name[DFG_FLUSH];
+	return dfg_denormals_find(word, out_denormals)
+			   ? NULL
+			   : DFG_ERR(DFG_USAGE, "--denormals must be flush or keep, not '%s'", word);
+}
+
 struct dfg_err *dfg_execution_session(const struct dfg_execution *execution, struct dfg_session_options *out_options)
 {
 	if (execution->threads < 0 || execution->threads > 4096)
@@ -37,5 +45,6 @@ struct dfg_err *dfg_execution_session(const struct dfg_execution *execution, str
 		.swap = execution->swap,
 		.limit = execution->limit,
 	};
+	DFG_TRY(dfg_execution_denormals(execution, &out_options->denormals));
 	return parse_schedule(execution->schedule, out_options);
 }

@@ -7,6 +7,7 @@ struct dfg_execution {
 	int64_t threads, seed, max_iterations; /* threads and max_iterations 0: not limited; seed -1: none was given */
 	uint64_t memory_limit;                 /* bytes, which the caller enforces by `limit`; 0: none */
 	double timeout;                        /* seconds; 0: none */
+	const char *denormals;                 /* "flush" or "keep"; NULL: flush */
 	bool check_numerics, no_opt, no_compiled_loops;
 	const char *schedule;        /* "random:SEED"; NULL: the usual order */
 	const char *swap;            /* folder to which saved values are moved when memory is short; NULL: none */
@@ -16,3 +17,7 @@ struct dfg_execution {
 /* Fills the session options, which borrow from `execution`; DFG_USAGE for values out of range. */
 DFG_MUST_CHECK struct dfg_err *dfg_execution_session(
 	const struct dfg_execution *execution, struct dfg_session_options *out_options);
+
+/* How the run computes with denormals; DFG_USAGE for any other word. */
+DFG_MUST_CHECK struct dfg_err *dfg_execution_denormals(
+	const struct dfg_execution *execution, enum dfg_denormals *out_denormals);

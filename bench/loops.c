@@ -1,6 +1,6 @@
 /*
  * The cost of loops, on one thread: an iteration that counts, FizzBuzz (branches in a loop), Collatz, Newton, a loop over
- * f32[64] with its gradient (saved values). Medians; values are checked.
+ * f32[64] with its gradient (saved values), a recurrence that decays. Medians; values are checked.
  */
 #include "bench/bench.h"
 #include "lib/exec/session.h"
@@ -41,13 +41,15 @@ static void end(struct bench *bench)
 	dfg_arena_release(&bench->arena);
 }
 
+static enum dfg_denormals denormals; /* of the sessions to come */
+
 /* ns a step, the median of `runs`; the first fetch's elements stay in *out, to be released. */
 static double measure(
 	struct bench *bench, struct dfg_tensor *feed, struct dfg_edge fetch, int runs, struct dfg_tensor *out)
 {
 	struct dfg_session *session;
 	struct dfg_plan *plan;
-	struct dfg_session_options options = {.threads = 1};
+	struct dfg_session_options options = {.threads = 1, .denormals = denormals};
 	struct dfg_step step = {.feed = &bench->x, .n_feed = 1, .fetch = &fetch, .n_fetch = 1};
 	double *time = calloc((size_t)runs, sizeof *time);
 	expect(dfg_session_new(&bench->graph, &options, &session));
@@ -371,6 +373,38 @@ static void gradient(void)
 	end(&bench);
 }
 
+/* v = v * 0.99, 20,000 times from 1, of f32[64]: 0 when denormals are flushed, else a denormal from 8,700 trips on. */
+static void decay(const char *name, enum dfg_denormals mode)
+{
+	enum { TRIPS = 20000, WIDE = 64 };
+	struct bench bench;
+	struct dfg_tensor out;
+	float x[WIDE], factor = 0.99F;
+	struct dfg_tensor feed = {.dtype = DFG_F32, .shape = DFG_SHAPE_VECTOR(WIDE), .data = x, .room = sizeof x};
+	struct dfg_tensor by = {.dtype = DFG_F32, .shape = DFG_SHAPE_SCALAR, .data = &factor, .room = sizeof factor};
+	struct dfg_edge constant;
+	for (int k = 0; k < WIDE; k++)
+		x[k] = 1;
+	begin(&bench, DFG_F32, &DFG_SHAPE_VECTOR(WIDE));
+	expect(dfg_build_const(&bench.build, "factor", &by, &constant));
+	struct variable i = carry(&bench, number(&bench, 0)), v = carry(&bench, bench.x);
+	struct dfg_edge most = enter(&bench, number(&bench, TRIPS), true), one = enter(&bench, number(&bench, 1), true);
+	struct dfg_edge weight = enter(&bench, constant, true);
+	struct dfg_edge on = op1(&bench, "LoopCond", op(&bench, "Less", i.merge, most));
+	switch_on(&bench, &i, on);
+	switch_on(&bench, &v, on);
+	become(&bench, &v, op(&bench, "Mul", v.body, weight));
+	become(&bench, &i, op(&bench, "AddV2", i.body, one));
+	denormals = mode;
+	double ns = measure(&bench, &feed, v.left, 25, &out);
+	denormals = DFG_FLUSH;
+	uint32_t last; /* 50 times the least float: 49.5 of it rounds to 50 */
+	memcpy(&last, out.data, sizeof last);
+	report(name, ns / TRIPS, last == (mode == DFG_KEEP ? 50 : 0));
+	dfg_tensor_release(&out);
+	end(&bench);
+}
+
 int main(void)
 {
 	count();
@@ -378,5 +412,7 @@ int main(void)
 	collatz();
 	newton();
 	gradient();
+	decay("decay of f32[64], a trip", DFG_FLUSH);
+	decay("decay, denormals kept, a trip", DFG_KEEP);
 	return 0;
 }

@@ -100,6 +100,12 @@ static void look_at_products(struct finding *f)
 	f->wrong = strcmp(dfg_product_fingerprint(), "fma") ? "products are slower without fused multiply-adds" : NULL;
 }
 
+static void look_at_denormals(struct finding *f)
+{
+	snprintf(f->value, sizeof f->value, "%s", DFG_CAN_FLUSH ? "flushed to zero, unless --denormals keep" : "kept");
+	f->wrong = DFG_CAN_FLUSH ? NULL : "results differ from those of hosts that flush denormals";
+}
+
 static void look_at_files(struct finding *f)
 {
 	struct rlimit limit = {0};
@@ -160,6 +166,7 @@ static const struct {
 	{"huge pages", look_at_huge_pages},
 	{"limits", look_at_files},
 	{"matrix products", look_at_products},
+	{"denormals", look_at_denormals},
 	{"messages", look_at_protobuf},
 	{"operations", look_at_ops},
 	{"links", look_at_links},

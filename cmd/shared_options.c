@@ -22,6 +22,8 @@ const struct dfg_opt dfg_execution_options[] = {
 		.help = "Fail if a step, or the start of the workers, takes longer; 0: no limit."},
 	{"max-iterations", .takes = "N", .number = &S.execution.max_iterations,
 		.help = "Fail if a loop has more iterations; 0: no limit."},
+	{"denormals", .takes = "flush|keep", .text = &S.execution.denormals,
+		.help = "Compute with floats too small to be normal as zero, which is faster, or as they are (flush)."},
 	{"check-numerics", .flag = &S.execution.check_numerics,
 		.help = "Fail at the first node that makes a NaN or an infinity."},
 	{"schedule", .takes = "random:SEED", .text = &S.execution.schedule,

@@ -2,6 +2,7 @@
 
 #include "formats/array.h"
 #include "formats/graphdef.h"
+#include "lib/base/float_mode.h"
 
 /*
  * A checkpoint directory holds folders step-N, each with data.safetensors and manifest.json. A folder is created under
@@ -17,10 +18,12 @@ struct dfg_checkpoint {
 		uint64_t batch, samples, seed; /* samples: 0 if not recorded; seed: 0 if not shuffled */
 		uint64_t shards;               /* into which a batch is cut: 1 or more */
 	} order;
-	uint64_t step;   /* number of steps since the beginning of training */
-	uint64_t epoch;  /* epoch of the next step, from 1 */
-	uint64_t sample; /* number of the next sample in that epoch, from 0 */
-	int64_t keep;    /* --keep of the run that wrote it; 0: no limit; -1: not recorded */
+	uint64_t step;                /* number of steps since the beginning of training */
+	uint64_t epoch;               /* epoch of the next step, from 1 */
+	uint64_t sample;              /* number of the next sample in that epoch, from 0 */
+	bool mode_known;              /* whether `denormals` was recorded */
+	enum dfg_denormals denormals; /* the mode of the run that wrote it */
+	int64_t keep;                 /* --keep of the run that wrote it; 0: no limit; -1: not recorded */
 	struct dfg_arrays arrays;
 };
 

@@ -77,6 +77,18 @@ static struct dfg_err *read_keep(const struct dfg_json *manifest, int64_t *out_k
 	return NULL;
 }
 
+static struct dfg_err *read_denormals(const struct dfg_json *manifest, struct dfg_checkpoint *checkpoint)
+{
+	const struct dfg_json *word;
+	if (!dfg_json_get(manifest, "denormals"))
+		return NULL;
+	DFG_TRY(dfg_json_need(manifest, "denormals", DFG_JSON_STRING, &word));
+	if (!dfg_denormals_find(word->string, &checkpoint->denormals))
+		return DFG_ERR(DFG_DATA, "\"denormals\" must be \"flush\" or \"keep\", not \"%s\"", word->string);
+	checkpoint->mode_known = true;
+	return NULL;
+}
+
 struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, struct dfg_text *out_text)
 {
 	struct dfg_json_out json = {0};
@@ -94,6 +106,10 @@ struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, stru
 	if (checkpoint->keep >= 0) {
 		dfg_json_key(&json, "keep");
 		dfg_json_uint(&json, (uint64_t)checkpoint->keep);
+	}
+	if (checkpoint->mode_known) {
+		dfg_json_key(&json, "denormals");
+		dfg_json_string(&json, dfg_denormals_name[checkpoint->denormals]);
 	}
 	if (checkpoint->order.known)
 		print_order(&checkpoint->order, &json);
@@ -156,6 +172,7 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	DFG_TRY(dfg_json_need_size(manifest, "epoch", &checkpoint->epoch));
 	DFG_TRY(dfg_json_need_size(manifest, "sample", &checkpoint->sample));
 	DFG_TRY(read_keep(manifest, &checkpoint->keep));
+	DFG_TRY(read_denormals(manifest, checkpoint));
 	DFG_TRY(read_order(manifest, &checkpoint->order));
 	DFG_TRY(dfg_json_need(manifest, "tensors", DFG_JSON_ARRAY, &tensors));
 	for (const struct dfg_json *tensor = tensors->first; tensor; tensor = tensor->next)

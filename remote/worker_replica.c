@@ -11,7 +11,7 @@ struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
 		return dfg_no_memory("the group of replicas");
 	for (uint32_t r = 0; r < replicas; r++)
 		link[r] = worker->link[r * width + worker->setup.self % width];
-	DFG_TRY(dfg_group_new(link, dfg_worker_replica(worker), replicas, &group));
+	DFG_TRY(dfg_group_new(link, dfg_worker_replica(worker), replicas, worker->setup.session.denormals, &group));
 	atomic_store(&worker->group, group);
 	return NULL;
 }

@@ -24,6 +24,7 @@ struct job {
 
 struct dfg_pool {
 	int threads;
+	enum dfg_denormals denormals;
 	pthread_mutex_t lock; /* of what follows */
 	struct job *jobs;     /* newest first: the innermost loop ends first */
 	struct dfg_task *tasks, **last_task;
@@ -149,6 +150,7 @@ static bool do_something(struct dfg_pool *pool)
 static void *live(void *arg)
 {
 	struct dfg_pool *pool = arg;
+	(void)dfg_float_mode_set(pool->denormals);
 	pthread_mutex_lock(&pool->lock);
 	thread_number = ++pool->named;
 	while (!pool->stop) {
@@ -187,6 +189,7 @@ struct dfg_err *dfg_pool_new(int threads, struct dfg_pool **out_pool)
 	}
 	threads = threads > 0 ? threads : dfg_threads_allowed();
 	pool->threads = threads < THREADS_MOST ? threads : THREADS_MOST;
+	pool->denormals = DFG_KEEP;
 	pool->last_task = &pool->tasks;
 	*out_pool = pool;
 	return NULL;
@@ -210,6 +213,11 @@ void dfg_pool_free(struct dfg_pool *pool)
 int dfg_pool_threads(const struct dfg_pool *pool)
 {
 	return pool->threads;
+}
+
+void dfg_pool_set_denormals(struct dfg_pool *pool, enum dfg_denormals denormals)
+{
+	pool->denormals = denormals;
 }
 
 static void wait_for_workers(struct dfg_pool *pool, struct job *job)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/base/err.h"
+#include "lib/base/float_mode.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +18,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_pool_new(int threads, struct dfg_pool **out_p
 void dfg_pool_free(struct dfg_pool *pool); /* NULL is fine; nothing may be running */
 
 int dfg_pool_threads(const struct dfg_pool *pool);
+
+/* The mode in which the helper threads compute (DFG_KEEP). To be called before there is work. */
+void dfg_pool_set_denormals(struct dfg_pool *pool, enum dfg_denormals denormals);
 
 /*
  * Calls part(arg, i) for each i in [0, n), and returns when all are done. The caller works too, so the call never waits

@@ -11,6 +11,7 @@ static struct dfg_err *begin_session(struct dfg_session *session)
 	if (!session->options.backend) {
 		DFG_TRY(dfg_buffer_pool_new(&session->buffers));
 		DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
+		dfg_pool_set_denormals(session->pool, session->options.denormals);
 		if (session->options.swap)
 			DFG_TRY(dfg_spill_new(session->options.swap, session->options.limit, session->buffers, &session->swap));
 	}
@@ -127,9 +128,11 @@ static struct dfg_err *find_or_make(
 
 struct dfg_err *dfg_session_plan(struct dfg_session *session, const struct dfg_step *step, struct dfg_plan **out_plan)
 {
+	uint64_t mode = dfg_float_mode_set(session->options.denormals); /* for constant folding */
 	pthread_mutex_lock(&session->lock);
 	struct dfg_err *err = find_or_make(session, step, out_plan);
 	pthread_mutex_unlock(&session->lock);
+	dfg_float_mode_restore(mode);
 	return err;
 }
 
@@ -144,7 +147,7 @@ struct dfg_err *dfg_plan_check_feeds(const struct dfg_plan *plan, const struct d
 	return NULL;
 }
 
-struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+static struct dfg_err *run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct dfg_session_backend *backend = plan->session->options.backend;
 	if (plan->replica)
@@ -153,6 +156,14 @@ struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *fee
 	if (backend)
 		return backend->run(backend, plan->backend_plan, feeds, out_fetches);
 	return plan->schedule ? dfg_linear_run(plan, feeds, out_fetches) : dfg_dataflow_run(plan, feeds, out_fetches);
+}
+
+struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+{
+	uint64_t mode = dfg_float_mode_set(plan->session->options.denormals);
+	struct dfg_err *err = run(plan, feeds, out_fetches);
+	dfg_float_mode_restore(mode);
+	return err;
 }
 
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)

@@ -23,7 +23,7 @@ ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 0]), f32([0, 0])) : 'scal
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1]), f32([0, 0]))    : 'scale' is [1], expected a vector of 2
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, nan]), f32([0, 0])) : expected positive numbers
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 1]), f32([0, nan])) = [[[[0]]]]
-ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 1e-45]), f32([0, 1e38])) = [[[[0]]]]
+ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 2e-38]), f32([0, 1e38])) = [[[[0]]]]
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 2], f32([1, 1]), f32([0, 0]), kernel_type = "cross") : attribute 'kernel_type' is 'cross'
 ScaleAndTranslateGrad(f32([[[[1], [10]]]]), f32([[[[1], [3]]]]), f32([1, 1]), f32([0, 1]), kernel_type = "triangle") = [[[[10], [0]]]]
 ScaleAndTranslateGrad(f32([[[[1]]]]), f32([[[[1, 2]]]]), f32([1, 1]), f32([0, 0])) : differ in batch or channels

@@ -40,7 +40,8 @@ static void begin(struct replicas *all, uint32_t count)
 		}
 	for (uint32_t i = 0; i < count; i++) {
 		all->node[i].self = i;
-		succeeds(dfg_group_new((const struct dfg_link *const *)all->node[i].to, i, count, &all->node[i].group));
+		succeeds(
+			dfg_group_new((const struct dfg_link *const *)all->node[i].to, i, count, DFG_KEEP, &all->node[i].group));
 	}
 }
 

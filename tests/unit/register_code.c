@@ -186,6 +186,9 @@ static void every_operation_has_the_bits_of_its_row(void **state)
 				continue;
 			seen[code] = true;
 			expect_row(op, (enum dfg_dtype)dtype, code, 100000);
+			uint64_t mode = dfg_float_mode_set(DFG_FLUSH);
+			expect_row(op, (enum dfg_dtype)dtype, code, 100000);
+			dfg_float_mode_restore(mode);
 		}
 	for (int code = 0; code < REG_SELECT_1; code++)
 		if (dfg_register_branch((enum register_opcode)code) != REG_OPCODES || code < REG_BRANCH_EQ_i32)

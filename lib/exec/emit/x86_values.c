@@ -153,6 +153,27 @@ static void emit_magnitude(struct x86_emitter *e, struct x86_operand x, uint8_t 
 	x86_land(out, done);
 }
 
+/*
+ * XMM0 = x if x is larger (smaller) or NaN, else y. Not by maxss, which gives 0 where the result is a denormal and the mode
+ * flushes them; a row moves the operand.
+ */
+static void emit_extreme(
+	struct x86_emitter *e, struct x86_operand x, struct x86_operand y, bool is_maximum, uint8_t bytes)
+{
+	struct x86_code *out = &e->out;
+	x86_load_float(e, 0, x, bytes);
+	compare_floats(e, 0, x86_in(0), bytes);
+	size_t not_a_number = x86_jump_if(out, X86_P);
+	x86_load_float(e, 2, y, bytes);
+	x86_op(out, 0, 0, 0x0f28, 1, x86_in(is_maximum ? 2 : 0));
+	x86_op(out, bytes == 4 ? 0xf3 : 0xf2, 0, 0x0fc2, 1, x86_in(is_maximum ? 0 : 2));
+	x86_byte(out, 1); /* less */
+	x86_op(out, 0, 0, 0x0f54, 0, x86_in(1));
+	x86_op(out, 0, 0, 0x0f55, 1, x86_in(2));
+	x86_op(out, 0, 0, 0x0f56, 0, x86_in(1));
+	x86_land(out, not_a_number);
+}
+
 void dfg_x86_float(struct x86_emitter *e, const struct register_op *op)
 {
 	static const uint16_t plain[] = {
@@ -175,12 +196,7 @@ void dfg_x86_float(struct x86_emitter *e, const struct register_op *op)
 	} else if (shape->kind == K_ABS) {
 		emit_magnitude(e, x, bytes);
 	} else {
-		/* maxss and minss give the second operand where one is NaN */
-		x86_load_float(e, 0, x, bytes);
-		compare_floats(e, 0, x86_in(0), bytes);
-		size_t not_a_number = x86_jump_if(out, X86_P);
-		x86_op(out, prefix, 0, shape->kind == K_MAX ? 0x0f5f : 0x0f5d, 0, y);
-		x86_land(out, not_a_number);
+		emit_extreme(e, x, y, shape->kind == K_MAX, bytes);
 	}
 	x86_store_float(e, op->out, 0, bytes);
 }

@@ -410,8 +410,10 @@ void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_messag
 	bool stale = is_known && (message->key.step <= group->last || dfg_direct_epoch(message) != group->epoch);
 	group->stale += stale;
 	pthread_mutex_unlock(&group->lock);
+	uint64_t mode = dfg_float_mode_set(group->denormals);
 	if (!stale)
 		err = deliver(group, from, message, &outbox);
+	dfg_float_mode_restore(mode);
 	err = dfg_outbox_send(group, &outbox, err);
 	dfg_tensor_release(&message->tensor);
 	if (err)

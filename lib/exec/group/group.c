@@ -74,14 +74,15 @@ static struct dfg_err *make_group(void *arg, const char *name, struct dfg_resour
 	return NULL;
 }
 
-struct dfg_err *dfg_group_new(
-	const struct dfg_link *const *link, uint32_t self, uint32_t replicas, struct dfg_group **out_group)
+struct dfg_err *dfg_group_new(const struct dfg_link *const *link, uint32_t self, uint32_t replicas,
+	enum dfg_denormals denormals, struct dfg_group **out_group)
 {
 	struct dfg_resource *resource;
 	DFG_TRY(make_group(NULL, group_name, &resource));
 	struct dfg_group *group = (struct dfg_group *)resource;
 	group->self = self;
 	group->replicas = group->members = replicas;
+	group->denormals = denormals;
 	if (replicas > 1) {
 		group->peer = dfg_zeros(replicas, sizeof *group->peer);
 		group->owner = dfg_zeros(replicas, sizeof *group->owner);

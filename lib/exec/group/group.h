@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/base/float_mode.h"
 #include "lib/exec/state/state.h"
 #include "lib/exec/transport/link.h"
 
@@ -74,9 +75,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_result(
  */
 struct dfg_shard dfg_group_range(uint32_t replica, uint32_t replicas, uint32_t shards);
 
-/* link: by replica, NULL for this one; borrowed, and copied. Free drops a reference; a state that shares it has its own. */
-DFG_MUST_CHECK struct dfg_err *dfg_group_new(
-	const struct dfg_link *const *link, uint32_t self, uint32_t replicas, struct dfg_group **out_group);
+/*
+ * link: by replica, NULL for this one; borrowed, and copied. denormals: how contributions that arrive are added. Free drops a reference; a state that shares it
+ * has its own.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_group_new(const struct dfg_link *const *link, uint32_t self, uint32_t replicas,
+	enum dfg_denormals denormals, struct dfg_group **out_group);
 void dfg_group_free(struct dfg_group *group);
 
 /* The group becomes that of the session, whose group must not have been asked for before. */

@@ -65,15 +65,16 @@ struct dfg_group {
 	/* Across replicas. */
 	struct group_peer *peer; /* by replica; NULL: one process computes all shards */
 	uint32_t self, replicas;
-	uint64_t epoch;            /* of the members. Guarded by `lock`; changes between steps only */
-	uint32_t *member, members; /* replicas that take part in steps, ascending; they change with the epoch */
-	uint64_t last;             /* step: those up to it are over. Guarded by `lock` */
-	_Atomic uint64_t number;   /* of the step in progress; 0: none, or one of this process alone */
-	uint32_t *owner, owners;   /* replicas whose shards have rows, ascending: owner i owns slice i of a bucket */
-	uint32_t wanted;           /* shards of this replica that have rows */
-	struct dfg_event event;    /* signalled when a bucket is complete, and on failure */
-	struct dfg_err *failed;    /* the error that ends the waits of this step. Guarded by `lock` */
-	uint64_t stale;            /* messages of another epoch or a step that is over. Guarded by `lock` */
+	enum dfg_denormals denormals; /* the mode in which contributions that arrive are added */
+	uint64_t epoch;               /* of the members. Guarded by `lock`; changes between steps only */
+	uint32_t *member, members;    /* replicas that take part in steps, ascending; they change with the epoch */
+	uint64_t last;                /* step: those up to it are over. Guarded by `lock` */
+	_Atomic uint64_t number;      /* of the step in progress; 0: none, or one of this process alone */
+	uint32_t *owner, owners;      /* replicas whose shards have rows, ascending: owner i owns slice i of a bucket */
+	uint32_t wanted;              /* shards of this replica that have rows */
+	struct dfg_event event;       /* signalled when a bucket is complete, and on failure */
+	struct dfg_err *failed;       /* the error that ends the waits of this step. Guarded by `lock` */
+	uint64_t stale;               /* messages of another epoch or a step that is over. Guarded by `lock` */
 };
 
 /* The bucket of that number, made where there is none. */

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/base/float_mode.h"
 #include "lib/exec/transport/rendezvous.h"
 #include "lib/exec/state/spill.h"
 #include "lib/graph/graph.h"
@@ -48,8 +49,9 @@ struct dfg_session_options {
 	bool no_compiled_loops;  /* loops run instruction by instruction */
 	uint32_t group_elements; /* fewest elements for which ops are computed as one group; 0: as many as pay */
 	bool alone;              /* one step at a time: an op that would wait for another step, at a queue, fails instead */
-	bool check_numerics;     /* a NaN or an infinity is an error of the node that made it */
-	bool random_schedule;    /* picks among ready nodes at random, by schedule_seed */
+	enum dfg_denormals denormals; /* the mode of every thread while it computes; calls restore their caller's */
+	bool check_numerics;          /* a NaN or an infinity is an error of the node that made it */
+	bool random_schedule;         /* picks among ready nodes at random, by schedule_seed */
 	uint64_t schedule_seed;
 	int64_t max_iterations;    /* limit for each loop; 0: none */
 	double timeout;            /* limit for a step, in seconds; 0: none */

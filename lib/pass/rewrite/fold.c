@@ -4,6 +4,7 @@
  */
 #include "lib/pass/rewrite/fold.h"
 
+#include "lib/base/float_mode.h"
 #include "lib/graph/kernel.h"
 #include "lib/graph/cycle.h"
 #include "lib/pass/verify/verify.h"
@@ -126,22 +127,45 @@ static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *
 	return small;
 }
 
+static struct dfg_err *evaluate_in(enum dfg_denormals denormals, const struct dfg_resolved_node *call,
+	const struct dfg_tensor *const *inputs, struct dfg_tensor *out)
+{
+	uint64_t mode = dfg_float_mode_set(denormals);
+	struct dfg_err *err = dfg_eval(call, inputs, SIZE_MAX, out);
+	dfg_float_mode_restore(mode);
+	return err;
+}
+
+/* The result, if a run that flushes denormals and one that keeps them agree on it; else *out_same is false. */
+static struct dfg_err *evaluate_both(const struct dfg_resolved_node *call, const struct dfg_tensor *const *inputs,
+	struct dfg_tensor *out, bool *out_same)
+{
+	struct dfg_tensor flushed = {0};
+	DFG_TRY(evaluate_in(DFG_KEEP, call, inputs, out));
+	struct dfg_err *err = evaluate_in(DFG_FLUSH, call, inputs, &flushed);
+	size_t bytes = dfg_tensor_bytes(out);
+	*out_same = !err && dfg_tensor_bytes(&flushed) == bytes && (!bytes || !memcmp(out->data, flushed.data, bytes));
+	dfg_tensor_release(&flushed);
+	return err;
+}
+
 /* Evaluates the op. A failure other than lack of memory is left for the run to report. */
 static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_tensor *in)
 {
 	const struct dfg_tensor *inputs[INPUTS_MOST];
 	struct dfg_resolved_node call;
 	struct dfg_tensor out = {0};
+	bool same = false;
 	uint32_t n_in = f->graph->node[n].n_in;
 	if (!is_small(f, n, in, n_in))
 		return NULL;
 	for (uint32_t i = 0; i < n_in; i++)
 		inputs[i] = &in[i];
 	DFG_TRY(dfg_node_resolve(f->graph, n, f->scratch, &call));
-	struct dfg_err *err = dfg_eval(&call, inputs, SIZE_MAX, &out);
-	if (!err) {
+	struct dfg_err *err = evaluate_both(&call, inputs, &out, &same);
+	if (!err && same) {
 		err = replace(f, n, &out);
-	} else if (err->code != DFG_MEMORY) {
+	} else if (err && err->code != DFG_MEMORY) {
 		dfg_err_free(err);
 		err = NULL;
 	}
