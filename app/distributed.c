@@ -47,6 +47,16 @@ static void say(void *arg, uint32_t worker, const char *line)
 	dfg_report_note(distributed->options.report, "%s: %s", distributed->hosts.worker[worker].name, line);
 }
 
+/* Replicas were lost, and the run continues. */
+static void note(void *arg, const char *line)
+{
+	const struct dfg_distributed *distributed = arg;
+	if (distributed->step)
+		dfg_report_note(distributed->options.report, "step %llu: %s", (unsigned long long)distributed->step, line);
+	else
+		dfg_report_note(distributed->options.report, "%s", line);
+}
+
 static void reached(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words)
 {
 	const struct dfg_launch_watch *watch = &((struct dfg_distributed *)arg)->options.watch;
@@ -106,6 +116,8 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.ssh_config = asked->ssh_config,
 		.push = asked->push,
 		.replicas = distributed->options.replicas,
+		.min_replicas = distributed->options.min_replicas,
+		.note = note,
 		.lease = asked->lease,
 		.memory_limit = distributed->options.execution->memory_limit,
 		.session = *session,

@@ -32,6 +32,7 @@ struct dfg_distributed_options {
 	const struct dfg_placement *placement;
 	const struct dfg_distribution *distribution;
 	uint32_t replicas;                     /* of the graph, over the hosts in their order; 0: 1 */
+	uint32_t min_replicas;                 /* the run survives the loss of the others; 0: of none */
 	const struct dfg_execution *execution; /* its memory limit applies to each worker; without swap */
 	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
 	struct dfg_launch_watch watch;
@@ -46,6 +47,8 @@ struct dfg_distributed {
 	struct dfg_launch *launch; /* NULL: nothing has been loaded yet */
 	struct dfg_arena parts_arena;
 	struct dfg_parts parts;
+
+	uint64_t step; /* set by the caller: the number of the step that runs, for notes; 0: none */
 
 	/* Set by the caller, or NULL: called with each event of the coordinator. */
 	void (*trace)(void *arg, const struct dfg_coordinator_event *event);

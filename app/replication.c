@@ -56,6 +56,9 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 			(long long)replicas, (long long)replicas);
 	if (replicas && shards && shards < replicas)
 		return DFG_ERR(DFG_USAGE, "--shards %lld is less than --replicas %lld", (long long)shards, (long long)replicas);
+	if (replication->min_replicas > (replicas ? replicas : 1))
+		return DFG_ERR(DFG_USAGE, "--min-replicas %lld is more than --replicas %lld",
+			(long long)replication->min_replicas, (long long)(replicas ? replicas : 1));
 	if (!shards)
 		shards = replicas;
 	DFG_TRY(parse_bucket(replication->bucket, &bucket));

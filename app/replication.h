@@ -8,6 +8,7 @@
 /* Data parallelism, as a user asks for it: how the batch is sharded, and how gradients are reduced. */
 struct dfg_replication {
 	int64_t replicas, shards;        /* 0: not given */
+	int64_t min_replicas;            /* of those that may be left when others are lost; 0: not given */
 	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
 	const char *reduce;              /* "mean" or "sum"; NULL: by the loss */
 	struct dfg_words_list gradients; /* patterns */

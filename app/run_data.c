@@ -181,6 +181,8 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 	DFG_TRY(dfg_dataset_batch(&t->dataset, (int64_t)t->at.sample, n, t->feeds.value + t->first_batch));
 	for (uint32_t i = 0; i < run->fetch.count; i++)
 		dfg_tensor_release(&t->value[i]);
+	if (run->distributed)
+		run->distributed->step = t->at.step + 1;
 	struct dfg_err *err = dfg_plan_run(t->plan, t->feeds.value, t->value);
 	err = dfg_err_note(err, "step %llu", (unsigned long long)t->at.step + 1);
 	DFG_TRY(dfg_err_of_file(err, run->model.file.graph.source));

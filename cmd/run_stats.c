@@ -55,12 +55,24 @@ static void print_waits(const struct dfg_distributed *distributed, struct dfg_js
 	dfg_json_close(json, '}');
 }
 
+/* Prints how many messages of other epochs the replicas have dropped, in all steps. */
+static void print_stale(const struct dfg_distributed *distributed, struct dfg_json_out *json)
+{
+	if (!distributed || !distributed->launch || distributed->options.replicas < 2)
+		return;
+	uint64_t stale = dfg_coordinator_stale(dfg_launch_coordinator(distributed->launch));
+	dfg_talk("stale %llu", (unsigned long long)stale);
+	dfg_json_key(json, "stale");
+	dfg_json_uint(json, stale);
+}
+
 /* Prints messages, bytes and waits of the last step between workers. */
 static void print_traffic(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
 	print_pairs(distributed, false, json);
 	print_pairs(distributed, true, json);
 	print_waits(distributed, json);
+	print_stale(distributed, json);
 }
 
 void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)

@@ -59,6 +59,8 @@ const struct dfg_opt dfg_replication_options[] = {
 		.help = "Train R copies of the model, each on a part of the batch (1)."},
 	{"shards", .takes = "S", .number = &S.replication.shards, .least = 1,
 		.help = "Cut each batch into S shards, whose gradients are reduced in one order (R)."},
+	{"min-replicas", .takes = "M", .number = &S.replication.min_replicas, .least = 1,
+		.help = "If replicas are lost, continue with the others while at least M are left (R)."},
 	{"bucket", .takes = "SIZE|0|all|auto", .text = &S.replication.bucket,
 		.help = "Reduce gradients in buckets of SIZE bytes (4MiB); 0: each by itself; all: in one."},
 	{"reduce", .takes = "mean|sum", .text = &S.replication.reduce,

@@ -33,12 +33,16 @@ enum dfg_packet_kind {
 	DFG_PACKET_ROWS,      /* rows of such a file -> their elements */
 	DFG_PACKET_STATE,     /* -> names and values of all variables */
 	DFG_PACKET_ADOPT,     /* names and values: variables to set */
+	DFG_PACKET_EPOCH,     /* the number of an epoch, and the replicas that take part in it */
 	DFG_PACKET_END,       /* the last request */
 	/* The kinds below are handled at once, also while a step runs. */
 	DFG_PACKET_FAIL, /* a step, a code and words: the step failed on another worker. No answer */
 	DFG_PACKET_PING, /* -> a pong */
 	DFG_PACKET_PONG, /* the worker's monotonic clock, in ns */
 };
+
+/* The phase of a sharded step that a run is of, in DFG_PACKET_RUN. */
+enum dfg_run_phase { DFG_RUN_UPDATES, DFG_RUN_COMPUTES, DFG_RUN_WAITS, DFG_RUN_PHASES };
 
 /* A packet that is being written or was received. A zeroed struct is empty. */
 struct dfg_packet {

@@ -15,14 +15,17 @@ struct dfg_err *dfg_coordinator_new(
 	coordinator->options.replicas = options->replicas ? options->replicas : 1;
 	coordinator->width = options->workers / coordinator->options.replicas;
 	coordinator->backend = (struct dfg_session_backend){coordinator->options.replicas, dfg_coordinator_plan,
-		dfg_coordinator_run, dfg_coordinator_compute, dfg_coordinator_update, dfg_coordinator_stats,
-		dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
+		dfg_coordinator_run, dfg_coordinator_compute, dfg_coordinator_update, dfg_coordinator_recover,
+		dfg_coordinator_stats, dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	size_t workers = options->workers;
 	coordinator->state = dfg_zeros(workers, sizeof *coordinator->state);
 	coordinator->traffic = dfg_zeros(workers * workers, sizeof *coordinator->traffic);
 	coordinator->asked_link = dfg_zeros(workers, sizeof(struct dfg_link *));
-	struct dfg_err *err =
-		coordinator->state && coordinator->traffic && coordinator->asked_link ? NULL : dfg_no_memory("the coordinator");
+	coordinator->replica = dfg_zeros(coordinator->options.replicas, sizeof *coordinator->replica);
+	bool all = coordinator->state && coordinator->traffic && coordinator->asked_link && coordinator->replica;
+	struct dfg_err *err = all ? NULL : dfg_no_memory("the coordinator");
+	for (uint32_t r = 0; r < coordinator->options.replicas && !err; r++)
+		coordinator->replica[r].member = true;
 	if (!err)
 		err = dfg_inbox_init(&coordinator->inbox, &coordinator->event);
 	if (!err && (pthread_mutex_init(&coordinator->lock, NULL) || pthread_mutex_init(&coordinator->request_lock, NULL)))
@@ -31,6 +34,7 @@ struct dfg_err *dfg_coordinator_new(
 		dfg_free(coordinator->state);
 		dfg_free(coordinator->traffic);
 		dfg_free(coordinator->asked_link);
+		dfg_free(coordinator->replica);
 		dfg_free(coordinator);
 		return err;
 	}
@@ -157,6 +161,7 @@ void dfg_coordinator_ask(struct dfg_coordinator *coordinator, uint32_t worker, s
 {
 	struct worker_state *state = &coordinator->state[worker];
 	state->asked = packet->number = ++coordinator->asked;
+	state->stopped = false;
 	struct dfg_err *err = dfg_packet_send(packet, state->link);
 	if (!err)
 		return;
@@ -212,13 +217,25 @@ static bool poll_answers(struct dfg_coordinator *coordinator, uint32_t *first)
 	return waiting;
 }
 
-/* Tells the workers that have not answered that the step failed. */
-static void fail_rest(struct dfg_coordinator *coordinator, uint64_t step, uint32_t culprit)
+/* The first worker of a replica that failed or is lost; DFG_NONE: there is none. */
+static uint32_t culprit_in(struct dfg_coordinator *coordinator, uint32_t replica)
 {
+	for (uint32_t i = replica * coordinator->width; i < (replica + 1) * coordinator->width; i++)
+		if (coordinator->state[i].err || dfg_coordinator_has_lost(coordinator, i))
+			return i;
+	return DFG_NONE;
+}
+
+/* Tells workers that have not answered that the step failed; `first` is the first that did. False: all know. */
+static bool fail_rest(struct dfg_coordinator *coordinator, uint64_t step, uint32_t first, enum spread spread)
+{
+	bool told = false;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_FAIL};
-		if (!coordinator->state[i].asked)
+		uint32_t culprit = spread == TO_REPLICA ? culprit_in(coordinator, i / coordinator->width) : first;
+		if (!coordinator->state[i].asked || coordinator->state[i].stopped || culprit == DFG_NONE)
 			continue;
+		coordinator->state[i].stopped = told = true;
 		struct dfg_err *err =
 			DFG_ERR(DFG_STOPPED, "the step has failed on %s", coordinator->options.peer[culprit].name);
 		dfg_packet_put(&packet, step);
@@ -228,6 +245,7 @@ static void fail_rest(struct dfg_coordinator *coordinator, uint64_t step, uint32
 		if (err)
 			dfg_coordinator_lost(coordinator, i, err);
 	}
+	return told;
 }
 
 /* Waits for the event, or until the deadline. */
@@ -294,7 +312,7 @@ struct dfg_err *dfg_coordinator_why_lost(struct dfg_coordinator *coordinator)
 {
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < coordinator->options.workers && !err; i++) {
-		if (!dfg_coordinator_has_lost(coordinator, i))
+		if (!dfg_coordinator_has_lost(coordinator, i) || !dfg_coordinator_takes_part(coordinator, i))
 			continue;
 		wait_for_explanation(coordinator, i);
 		pthread_mutex_lock(&coordinator->lock);
@@ -320,7 +338,33 @@ static struct dfg_err *choose_error(struct dfg_coordinator *coordinator, uint32_
 	return err;
 }
 
-struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *coordinator, uint64_t step)
+/* Those that were told of a failed step have had their time. */
+static void lose_stopped(struct dfg_coordinator *coordinator)
+{
+	for (uint32_t i = 0; i < coordinator->options.workers; i++)
+		if (coordinator->state[i].asked && coordinator->state[i].stopped)
+			dfg_coordinator_lost(coordinator, i, DFG_ERR(DFG_UNAVAILABLE, "does not end its part of a failed step"));
+}
+
+static bool has_answered(const struct dfg_coordinator *coordinator, uint32_t replica)
+{
+	bool any = false;
+	for (uint32_t i = replica * coordinator->width; i < (replica + 1) * coordinator->width; i++)
+		any |= coordinator->state[i].answer.kind == DFG_PACKET_ANSWER;
+	return any;
+}
+
+static void note_outcome(struct dfg_coordinator *coordinator)
+{
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
+		coordinator->replica[r].done = has_answered(coordinator, r) && culprit_in(coordinator, r) == DFG_NONE;
+	coordinator->suspect = DFG_NONE;
+	for (uint32_t i = 0; i < coordinator->options.workers; i++)
+		if (coordinator->state[i].err && coordinator->state[i].err->code == DFG_UNAVAILABLE)
+			coordinator->suspect = i;
+}
+
+struct dfg_err *dfg_coordinator_outcome(struct dfg_coordinator *coordinator, uint64_t step, enum spread spread)
 {
 	uint32_t first = DFG_NONE;
 	uint64_t until = 0;
@@ -329,22 +373,25 @@ struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *coordinator, uin
 		take_answers(coordinator);
 		if (!poll_answers(coordinator, &first))
 			break;
-		if (step && first != DFG_NONE && !until) {
+		if (step && first != DFG_NONE && fail_rest(coordinator, step, first, spread) && spread != TO_WAITING)
 			until = grace(coordinator);
-			fail_rest(coordinator, step, first);
-		}
 		if (until && dfg_now() >= until) {
-			for (uint32_t i = 0; i < coordinator->options.workers; i++)
-				if (coordinator->state[i].asked)
-					dfg_coordinator_lost(
-						coordinator, i, DFG_ERR(DFG_UNAVAILABLE, "does not end its part of a failed step"));
+			lose_stopped(coordinator);
+			until = 0;
 			continue;
 		}
 		wait_for_more(coordinator, seen, until);
 	}
+	note_outcome(coordinator);
 	struct dfg_err *err = choose_error(coordinator, first);
 	if (err && err->code == DFG_UNAVAILABLE)
 		coordinator->broken = true; /* two live workers may have lost each other */
+	return err;
+}
+
+struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *coordinator, uint64_t step)
+{
+	struct dfg_err *err = dfg_coordinator_outcome(coordinator, step, TO_ALL);
 	if (err)
 		dfg_coordinator_drop_answers(coordinator);
 	return err;
@@ -544,5 +591,6 @@ void dfg_coordinator_free(struct dfg_coordinator *coordinator)
 	dfg_free(coordinator->state);
 	dfg_free(coordinator->traffic);
 	dfg_free(coordinator->asked_link);
+	dfg_free(coordinator->replica);
 	dfg_free(coordinator);
 }

@@ -24,7 +24,10 @@ struct dfg_coordinator_event {
 struct dfg_coordinator_options {
 	const struct dfg_peer *peer; /* by worker; borrowed */
 	uint32_t workers;
-	uint32_t replicas;                  /* of the graph, each on workers / replicas workers in a row; 0: 1 */
+	uint32_t replicas;     /* of the graph, each on workers / replicas workers in a row; 0: 1 */
+	uint32_t min_replicas; /* fewer than `replicas`: the run survives the loss of others; 0: of none */
+	void (*note)(void *arg, const char *line); /* replicas were lost or joined, and the run continues; NULL: ignored */
+	void *note_arg;
 	struct dfg_session_options session; /* the options of the session on each worker */
 	double lease;                       /* seconds of silence after which a worker is lost; 0: no limit */
 	bool watched;                       /* dfg_coordinator_ended will be called for each process that ends */
@@ -115,7 +118,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_request_rows(
  */
 void dfg_coordinator_ended(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_err *err);
 
-/* Whether the worker was lost. After any worker was lost, the coordinator is broken: no further step can run. */
+/* Messages of all-reduces that workers have dropped because they were of another epoch, or of a step that was over. */
+uint64_t dfg_coordinator_stale(const struct dfg_coordinator *coordinator);
+
+/*
+ * Whether the worker was lost. After any worker was lost, the coordinator is broken: no further step can run, unless the
+ * run is elastic, and no further graph should be loaded.
+ */
 bool dfg_coordinator_has_lost(struct dfg_coordinator *coordinator, uint32_t worker);
 bool dfg_coordinator_is_broken(struct dfg_coordinator *coordinator);
 

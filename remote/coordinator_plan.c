@@ -179,11 +179,12 @@ static void ask_plan(struct dfg_coordinator *coordinator, uint32_t worker, struc
 static struct dfg_err *send_shares(struct dfg_coordinator *coordinator, struct step_plan *plan)
 {
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
-		ask_plan(coordinator, i, &plan->worker_step[i % coordinator->width]);
+		if (dfg_coordinator_takes_part(coordinator, i))
+			ask_plan(coordinator, i, &plan->worker_step[i % coordinator->width]);
 	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending a step"));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
-		if (!plan->worker_step[i % coordinator->width].runs)
+		if (!plan->worker_step[i % coordinator->width].runs || !dfg_coordinator_takes_part(coordinator, i))
 			continue;
 		plan->number[i] = dfg_packet_get_u32(&coordinator->state[i].answer);
 		err = dfg_err_join(err, dfg_packet_check(&coordinator->state[i].answer));
@@ -222,7 +223,10 @@ static struct dfg_err *make(struct dfg_coordinator *coordinator, const struct df
 		plan->worker_step && plan->number ? divide(&walk, step) : dfg_no_memory("the plan of the step on the workers");
 	dfg_free(walk.stack);
 	dfg_arena_release(&walk.scratch);
-	return err ? err : send_shares(coordinator, plan);
+	do
+		err = err ? err : send_shares(coordinator, plan);
+	while (dfg_coordinator_goes_on(coordinator, &err));
+	return err;
 }
 
 struct dfg_err *dfg_coordinator_plan(

@@ -5,7 +5,8 @@
 
 /*
  * Internals of the coordinator: coordinator.c has workers, requests and answers, coordinator_plan.c the plan of each
- * worker for a step, coordinator_step.c the other functions of the session backend.
+ * worker for a step, coordinator_replicas.c the steps of several replicas, coordinator_epoch.c the replicas that take part
+ * in them, coordinator_step.c the other functions of the session backend.
  */
 /* A node of a part. The worker of that number has the part in replica 0. */
 struct packet_place {
@@ -18,6 +19,8 @@ struct worker_state {
 	struct dfg_packet answer;
 	struct dfg_err *err; /* the answer, where it is an error */
 	bool told;           /* the error only repeats another worker's failure, of which this worker was told */
+	bool stopped;        /* it was told that the step in progress failed elsewhere */
+	uint64_t stale;      /* messages that it has dropped since it started */
 	bool lost;           /* the worker is lost and `why` is set; both are guarded by the coordinator's lock */
 	bool ended;          /* `why` is from dfg_coordinator_ended */
 	struct dfg_err *why;
@@ -27,6 +30,13 @@ struct worker_state {
 	uint64_t ping;
 	uint64_t round_ns; /* the shortest round trip so far, ns; 0: none yet */
 	int64_t ahead_ns;  /* the offset of the worker's clock to ours, ns */
+};
+
+struct replica_state {
+	bool member;      /* takes part in steps */
+	bool done;        /* it was asked, and its workers have answered, without an error */
+	bool waited;      /* all its workers had their buckets, so they began the update of the step */
+	uint64_t version; /* of its variables: replicas with the same version have the same ones */
 };
 
 /* The part of a step that one worker of each replica runs. */
@@ -60,8 +70,13 @@ struct dfg_coordinator {
 	uint64_t step;
 	uint32_t width; /* workers of a replica */
 
+	struct replica_state *replica; /* by replica; the number of members is backend.replicas */
+	uint64_t version;              /* of the newest variables */
+	uint64_t epoch;                /* of the members; 0: all replicas */
+	uint32_t suspect;              /* a worker that reported in the last step that another is unavailable; DFG_NONE */
+	unsigned unexplained;          /* epochs since the last committed step that began although no worker was lost */
+
 	uint64_t sharded; /* number of the sharded step whose traffic is counted; 0: the last run was of none */
-	bool unequal;     /* replica 0 may have variables that the others lack: they are sent before the next compute run */
 	char **stream;    /* names of the streams of random numbers that the compute runs of the step have drawn from */
 	size_t streams, stream_room;
 
@@ -102,6 +117,40 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_explain(
 	struct dfg_coordinator *coordinator, const struct step_plan *plan, uint32_t worker, struct dfg_err *err);
 
+/* How a failure on one worker ends the requests of others. */
+enum spread {
+	TO_ALL,     /* the step fails on all workers, at once */
+	TO_WAITING, /* on those that still wait for a sum; others end their update */
+	TO_REPLICA, /* on the workers of the same replica */
+};
+
+/* dfg_coordinator_answers() in a step, which keeps the answers also on error, for replicas that are `done`. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_outcome(
+	struct dfg_coordinator *coordinator, uint64_t step, enum spread spread);
+
+/* coordinator_epoch.c: whether the run survives the loss of a replica, and whether the worker is of one that takes part. */
+bool dfg_coordinator_is_elastic(const struct dfg_coordinator *coordinator);
+bool dfg_coordinator_takes_part(const struct dfg_coordinator *coordinator, uint32_t worker);
+
+/* The first of the members with the newest variables; that of its workers which has the part of that number. */
+uint32_t dfg_coordinator_lead(const struct dfg_coordinator *coordinator);
+uint32_t dfg_coordinator_lead_worker(const struct dfg_coordinator *coordinator, uint32_t part);
+
+/* The i-th member. */
+uint32_t dfg_coordinator_member(const struct dfg_coordinator *coordinator, uint32_t i);
+
+/*
+ * After an error because workers are lost: begins an epoch of the replicas that are left. Takes err; returns NULL, or err
+ * if they are too few or the error is another one. With request_lock held.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *coordinator, struct dfg_err *err);
+
+/* Whether a request that gave *err is to be repeated, because dfg_coordinator_regroup() has succeeded. */
+bool dfg_coordinator_goes_on(struct dfg_coordinator *coordinator, struct dfg_err **err);
+
+/* dfg_session_backend.recover */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_recover(struct dfg_session_backend *backend, struct dfg_err *err);
+
 /* Releases the answers. */
 void dfg_coordinator_drop_answers(struct dfg_coordinator *coordinator);
 
@@ -118,10 +167,17 @@ struct plan_run {
 	uint32_t shards;
 	int64_t batch;
 	const uint32_t *shard; /* by replica; NULL: it is the update run */
+	enum spread spread;
+	bool waits;   /* an update run that only waits for its buckets */
+	bool of_done; /* it is only on members that are `done` with the run before */
 };
-/* With request_lock held. Plan NULL: an update run that has nothing to do but to end the step. */
+/*
+ * With request_lock held. Plan NULL: an update run that has nothing to do but to end the step. Fetches are set on the
+ * replicas that are `done`. The error of lost workers is in *out_lost if the run is elastic, no compute run, and at least
+ * one replica is done.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run_on(
-	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run);
+	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run, struct dfg_err **out_lost);
 
 /* coordinator_replicas.c */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_compute(

@@ -4,49 +4,100 @@
 
 /*
  * Several replicas of a graph. A plan runs on all of them, so that each makes its own variables, tables and queues; the
- * variables of replica 0 then replace those of the others before the next compute run, since they may have been loaded
- * there alone.
+ * variables of the lead, replica 0 unless it is lost, then replace those of the others before the next compute run, since
+ * they may have been loaded there alone.
  */
 struct lists {
 	const struct dfg_tensor **feeds; /* by replica */
 	struct dfg_tensor **fetches;
 	uint32_t *shard;
+	struct dfg_tensor *value; /* fetches of each replica, where any may be lost */
 };
 
 /* The feeds of a plan without feeds, as NULL in lists.feeds means that the plan does not run. */
 static const struct dfg_tensor no_feeds;
 
-static struct dfg_err *new_lists(const struct dfg_coordinator *coordinator, struct lists *out_lists)
+static struct dfg_err *new_lists(const struct dfg_coordinator *coordinator, uint32_t n_fetch, struct lists *out_lists)
 {
 	size_t replicas = coordinator->options.replicas;
 	*out_lists = (struct lists){.feeds = dfg_zeros(replicas, sizeof(struct dfg_tensor *)),
 		.fetches = dfg_zeros(replicas, sizeof(struct dfg_tensor *)),
-		.shard = dfg_zeros(replicas, sizeof(uint32_t))};
-	bool all = out_lists->feeds && out_lists->fetches && out_lists->shard;
+		.shard = dfg_zeros(replicas, sizeof(uint32_t)),
+		.value = dfg_zeros(replicas * n_fetch + 1, sizeof(struct dfg_tensor))};
+	bool all = out_lists->feeds && out_lists->fetches && out_lists->shard && out_lists->value;
 	return all ? NULL : dfg_no_memory("a step on the replicas");
 }
 
-static void free_lists(struct lists *lists)
+static void free_lists(struct lists *lists, size_t values)
 {
+	for (size_t i = 0; lists->value && i < values; i++)
+		dfg_tensor_release(&lists->value[i]);
 	dfg_free(lists->feeds);
 	dfg_free(lists->fetches);
 	dfg_free(lists->shard);
+	dfg_free(lists->value);
 }
 
+/* The fetches are those of the lead, or of the first other replica that has done the run. */
+static uint32_t giver(const struct dfg_coordinator *coordinator)
+{
+	uint32_t lead = dfg_coordinator_lead(coordinator), r = 0;
+	if (coordinator->replica[lead].done)
+		return lead;
+	while (r + 1 < coordinator->options.replicas && !coordinator->replica[r].done)
+		r++;
+	return r;
+}
+
+/* A run on all members. *out_lost: as of dfg_coordinator_run_on(). */
 static struct dfg_err *run_on_all(struct dfg_coordinator *coordinator, struct step_plan *plan, struct plan_run *run,
-	const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+	const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches, struct dfg_err **out_lost)
 {
 	struct lists lists;
-	struct dfg_err *err = new_lists(coordinator, &lists);
-	if (!err) {
-		for (uint32_t r = 0; r < coordinator->options.replicas; r++)
-			lists.feeds[r] = feeds ? feeds : &no_feeds;
-		lists.fetches[0] = out_fetches;
-		run->feeds = lists.feeds;
-		run->fetches = lists.fetches;
-		err = dfg_coordinator_run_on(coordinator, plan, run);
+	uint32_t n_fetch = plan ? plan->n_fetch : 0, replicas = coordinator->options.replicas;
+	bool elastic = dfg_coordinator_is_elastic(coordinator);
+	struct dfg_err *err = new_lists(coordinator, n_fetch, &lists);
+	*out_lost = NULL;
+	for (uint32_t r = 0; r < replicas && !err; r++) {
+		bool runs = coordinator->replica[r].member && (!run->of_done || coordinator->replica[r].done);
+		lists.feeds[r] = !runs ? NULL : feeds ? feeds : &no_feeds;
+		if (!run->waits && (elastic || r == dfg_coordinator_lead(coordinator)))
+			lists.fetches[r] = lists.value + (size_t)r * n_fetch;
 	}
-	free_lists(&lists);
+	run->feeds = lists.feeds;
+	run->fetches = lists.fetches;
+	if (!err)
+		err = dfg_coordinator_run_on(coordinator, plan, run, out_lost);
+	struct dfg_tensor *value = err ? NULL : lists.value + (size_t)giver(coordinator) * n_fetch;
+	for (uint32_t i = 0; i < n_fetch && value && out_fetches; i++) {
+		out_fetches[i] = value[i];
+		value[i] = (struct dfg_tensor){0};
+	}
+	free_lists(&lists, (size_t)replicas * n_fetch);
+	return err;
+}
+
+/* The members that have done a run have newer variables than the others, which are the same if `all_same`. */
+static void note_versions(struct dfg_coordinator *coordinator, bool all_same)
+{
+	uint32_t first = giver(coordinator);
+	coordinator->version++;
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
+		if (r == first || (all_same && coordinator->replica[r].done))
+			coordinator->replica[r].version = coordinator->version;
+}
+
+static struct dfg_err *run_once(struct dfg_coordinator *coordinator, struct step_plan *plan,
+	const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+{
+	bool elastic = dfg_coordinator_is_elastic(coordinator);
+	struct plan_run run = {.spread = elastic ? TO_REPLICA : TO_ALL};
+	struct dfg_err *lost, *err = run_on_all(coordinator, plan, &run, feeds, out_fetches, &lost);
+	if (!err)
+		note_versions(coordinator, false);
+	if (!err && lost && (err = dfg_coordinator_regroup(coordinator, lost)))
+		for (uint32_t i = 0; i < plan->n_fetch && out_fetches; i++)
+			dfg_tensor_release(&out_fetches[i]);
 	return err;
 }
 
@@ -54,15 +105,16 @@ struct dfg_err *dfg_coordinator_run(
 	struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
-	struct plan_run run = {0};
+	struct dfg_err *err;
 	pthread_mutex_lock(&coordinator->request_lock);
-	struct dfg_err *err = run_on_all(coordinator, &coordinator->plan[plan], &run, feeds, out_fetches);
-	coordinator->unequal = true;
+	do
+		err = run_once(coordinator, &coordinator->plan[plan], feeds, out_fetches);
+	while (dfg_coordinator_goes_on(coordinator, &err));
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
 
-/* Copies the names and values that replica 0's worker of a part has sent into a request for the others. */
+/* Copies the names and values that the lead's worker of a part has sent into a request for the others. */
 static struct dfg_err *copy_state(struct dfg_packet *answer, struct dfg_packet *request)
 {
 	uint32_t count = dfg_packet_get_count(answer, 2 * sizeof(uint64_t));
@@ -79,41 +131,63 @@ static struct dfg_err *copy_state(struct dfg_packet *answer, struct dfg_packet *
 	return NULL;
 }
 
-static struct dfg_err *send_state(struct dfg_coordinator *coordinator, struct dfg_packet *request)
+static bool is_older(const struct dfg_coordinator *coordinator, uint32_t replica)
+{
+	uint64_t newest = coordinator->replica[dfg_coordinator_lead(coordinator)].version;
+	return coordinator->replica[replica].member && coordinator->replica[replica].version < newest;
+}
+
+/* Reads the variables of the lead, and writes the requests for the members that have older ones. */
+static struct dfg_err *read_state(struct dfg_coordinator *coordinator, struct dfg_packet *request)
 {
 	uint32_t width = coordinator->width;
 	for (uint32_t w = 0; w < width; w++)
-		dfg_coordinator_ask(coordinator, w, &(struct dfg_packet){.kind = DFG_PACKET_STATE});
-	DFG_TRY(dfg_coordinator_answers_in(coordinator, "reading the variables of replica 0"));
+		dfg_coordinator_ask(
+			coordinator, dfg_coordinator_lead_worker(coordinator, w), &(struct dfg_packet){.kind = DFG_PACKET_STATE});
+	DFG_TRY(dfg_coordinator_answers_in(coordinator, "reading the variables of a replica"));
 	struct dfg_err *err = NULL;
-	for (uint32_t w = width; w < coordinator->options.workers && !err; w++) {
-		struct dfg_packet *answer = &coordinator->state[w % width].answer;
+	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++) {
+		if (!is_older(coordinator, w / width))
+			continue;
+		struct dfg_packet *answer = &coordinator->state[dfg_coordinator_lead_worker(coordinator, w % width)].answer;
 		size_t at = answer->at;
 		request[w].kind = DFG_PACKET_ADOPT;
 		err = copy_state(answer, &request[w]);
 		answer->at = at;
 	}
 	dfg_coordinator_drop_answers(coordinator);
-	for (uint32_t w = width; w < coordinator->options.workers && !err; w++)
-		dfg_coordinator_ask(coordinator, w, &request[w]);
-	if (!err)
-		err = dfg_coordinator_answers_in(coordinator, "sending the variables of replica 0");
-	if (!err)
-		dfg_coordinator_drop_answers(coordinator);
 	return err;
 }
 
-/* Makes the variables of all replicas those of replica 0. */
+/* A member that has adopted the variables has their version, even if another one is lost meanwhile. */
+static struct dfg_err *send_state(struct dfg_coordinator *coordinator, struct dfg_packet *request)
+{
+	uint64_t newest = coordinator->replica[dfg_coordinator_lead(coordinator)].version;
+	DFG_TRY(read_state(coordinator, request));
+	for (uint32_t w = 0; w < coordinator->options.workers; w++)
+		if (is_older(coordinator, w / coordinator->width))
+			dfg_coordinator_ask(coordinator, w, &request[w]);
+	struct dfg_err *err = dfg_coordinator_outcome(coordinator, 0, TO_ALL);
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
+		if (coordinator->replica[r].done)
+			coordinator->replica[r].version = newest;
+	dfg_coordinator_drop_answers(coordinator);
+	return dfg_err_note(err, "sending the variables of a replica");
+}
+
+/* Makes the variables of all members those of the lead. */
 static struct dfg_err *make_equal(struct dfg_coordinator *coordinator)
 {
-	if (!coordinator->unequal || coordinator->options.replicas < 2)
+	bool any = false;
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
+		any |= is_older(coordinator, r);
+	if (!any)
 		return NULL;
 	struct dfg_packet *request = dfg_zeros(coordinator->options.workers, sizeof *request);
 	struct dfg_err *err = request ? send_state(coordinator, request) : dfg_no_memory("the variables of the replicas");
 	for (uint32_t w = 0; request && w < coordinator->options.workers; w++)
 		dfg_packet_release(&request[w]);
 	dfg_free(request);
-	coordinator->unequal = err != NULL;
 	return err;
 }
 
@@ -121,11 +195,12 @@ static struct dfg_err *compute(struct dfg_coordinator *coordinator, struct step_
 	const struct dfg_shard_run *runs, uint32_t n)
 {
 	struct lists lists;
-	struct dfg_err *err = new_lists(coordinator, &lists);
+	struct dfg_err *lost, *err = new_lists(coordinator, 0, &lists);
 	for (uint32_t i = 0; i < n && !err; i++) {
-		lists.feeds[runs[i].replica] = runs[i].feeds ? runs[i].feeds : &no_feeds;
-		lists.fetches[runs[i].replica] = runs[i].fetches;
-		lists.shard[runs[i].replica] = runs[i].shard.number;
+		uint32_t replica = dfg_coordinator_member(coordinator, runs[i].replica);
+		lists.feeds[replica] = runs[i].feeds ? runs[i].feeds : &no_feeds;
+		lists.fetches[replica] = runs[i].fetches;
+		lists.shard[replica] = runs[i].shard.number;
 	}
 	const struct plan_run run = {.feeds = lists.feeds,
 		.fetches = lists.fetches,
@@ -134,8 +209,8 @@ static struct dfg_err *compute(struct dfg_coordinator *coordinator, struct step_
 		.batch = runs[0].shard.batch,
 		.shard = lists.shard};
 	if (!err)
-		err = dfg_coordinator_run_on(coordinator, plan, &run);
-	free_lists(&lists);
+		err = dfg_coordinator_run_on(coordinator, plan, &run, &lost);
+	free_lists(&lists, 0);
 	return err;
 }
 
@@ -153,15 +228,88 @@ struct dfg_err *dfg_coordinator_compute(
 	return err;
 }
 
+/* The replicas that are left after an update copy it, unless none of those that have it is left: that is an error. */
+static struct dfg_err *spread_update(struct dfg_coordinator *coordinator, struct dfg_err *lost)
+{
+	uint64_t version = coordinator->version;
+	struct dfg_err *err = dfg_coordinator_regroup(coordinator, lost);
+	while (!err && coordinator->replica[dfg_coordinator_lead(coordinator)].version == version) {
+		struct dfg_err *more = make_equal(coordinator);
+		if (!more)
+			return NULL;
+		err = dfg_coordinator_regroup(coordinator, more);
+	}
+	if (!err) {
+		coordinator->broken = true;
+		err = DFG_ERR(DFG_UNAVAILABLE, "the replicas that had the step's update are lost");
+	}
+	return err;
+}
+
+/* Replicas whose update ended half done, since two of their workers lost each other. */
+static void lose_half_done(struct dfg_coordinator *coordinator)
+{
+	for (uint32_t w = 0; w < coordinator->options.workers; w++)
+		if (dfg_coordinator_takes_part(coordinator, w) && coordinator->replica[w / coordinator->width].waited &&
+			!coordinator->replica[w / coordinator->width].done)
+			dfg_coordinator_lost(coordinator, w, DFG_ERR(DFG_UNAVAILABLE, "its replica's update has failed"));
+}
+
+/*
+ * The update of replicas of several workers: it begins where all workers of a replica have their buckets, so that none has
+ * half of it.
+ */
+static struct dfg_err *update_in_two(struct dfg_coordinator *coordinator, struct step_plan *plan,
+	const struct plan_run *run, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches,
+	struct dfg_err **out_lost)
+{
+	struct dfg_err *lost;
+	struct plan_run first = *run, second = *run;
+	first.waits = second.of_done = true;
+	first.spread = TO_ALL;
+	second.spread = TO_REPLICA;
+	DFG_TRY(run_on_all(coordinator, plan, &first, feeds, NULL, &lost));
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
+		coordinator->replica[r].waited = coordinator->replica[r].done;
+	struct dfg_err *err = run_on_all(coordinator, plan, &second, feeds, out_fetches, out_lost);
+	if (*out_lost || (err && err->code == DFG_UNAVAILABLE))
+		lose_half_done(coordinator);
+	if (err) {
+		dfg_err_free(lost);
+		return err;
+	}
+	*out_lost = dfg_err_join(lost, *out_lost);
+	return NULL;
+}
+
+static struct dfg_err *update(struct dfg_coordinator *coordinator, struct step_plan *plan, struct plan_run *run,
+	const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+{
+	struct dfg_err *lost = NULL, *err;
+	if (plan && coordinator->width > 1 && dfg_coordinator_is_elastic(coordinator))
+		err = update_in_two(coordinator, plan, run, feeds, out_fetches, &lost);
+	else
+		err = run_on_all(coordinator, plan, run, feeds, out_fetches, &lost);
+	if (err)
+		return err;
+	note_versions(coordinator, true);
+	coordinator->unexplained = 0;
+	if (lost && (err = spread_update(coordinator, lost)))
+		for (uint32_t i = 0; plan && i < plan->n_fetch; i++)
+			dfg_tensor_release(&out_fetches[i]);
+	return err;
+}
+
 struct dfg_err *dfg_coordinator_update(struct dfg_session_backend *backend, uint32_t plan, uint64_t step,
 	uint32_t shards, int64_t batch, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
-	struct plan_run run = {.sharded = step, .shards = shards, .batch = batch};
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&coordinator->request_lock);
+	bool elastic = dfg_coordinator_is_elastic(coordinator);
+	struct plan_run run = {.sharded = step, .shards = shards, .batch = batch, .spread = elastic ? TO_WAITING : TO_ALL};
 	if (plan != DFG_NONE || coordinator->streams)
-		err = run_on_all(coordinator, plan != DFG_NONE ? &coordinator->plan[plan] : NULL, &run, feeds, out_fetches);
+		err = update(coordinator, plan != DFG_NONE ? &coordinator->plan[plan] : NULL, &run, feeds, out_fetches);
 	dfg_coordinator_drop_streams(coordinator);
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;

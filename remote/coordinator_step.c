@@ -68,9 +68,20 @@ static struct dfg_err *ask_part(struct dfg_coordinator *coordinator, uint32_t wo
 	return err;
 }
 
+static struct dfg_err *ask_parts(struct dfg_coordinator *coordinator)
+{
+	for (uint32_t i = 0; i < coordinator->options.workers; i++)
+		if (dfg_coordinator_takes_part(coordinator, i))
+			DFG_TRY(ask_part(coordinator, i));
+	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending the graph"));
+	dfg_coordinator_drop_answers(coordinator);
+	return NULL;
+}
+
 struct dfg_err *dfg_coordinator_load(
 	struct dfg_coordinator *coordinator, const struct dfg_graph *graph, const struct dfg_parts *parts)
 {
+	struct dfg_err *err;
 	if (parts->parts != coordinator->width)
 		return DFG_ERR(
 			DFG_DATA, "the plan has %u parts, but a replica has %u workers", parts->parts, coordinator->width);
@@ -79,12 +90,12 @@ struct dfg_err *dfg_coordinator_load(
 	coordinator->graph = graph;
 	coordinator->parts = parts;
 	DFG_TRY(find_homes(coordinator));
-	coordinator->unequal = false;
-	for (uint32_t i = 0; i < coordinator->options.workers; i++)
-		DFG_TRY(ask_part(coordinator, i));
-	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending the graph"));
-	dfg_coordinator_drop_answers(coordinator);
-	return NULL;
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
+		coordinator->replica[r].version = coordinator->version;
+	do
+		err = ask_parts(coordinator);
+	while (dfg_coordinator_goes_on(coordinator, &err));
+	return err;
 }
 
 /* The name of a transfer's tensor, from its _Send. */
@@ -182,6 +193,7 @@ static struct dfg_err *take_share(
 		traffic->bytes += dfg_packet_get(answer);
 	}
 	get_waits(coordinator, worker, answer);
+	coordinator->state[worker].stale = dfg_packet_get(answer);
 	const struct worker_step *worker_step = plan ? &plan->worker_step[worker % coordinator->width] : NULL;
 	for (uint32_t i = 0; fetches && plan && i < worker_step->step.n_fetch; i++)
 		dfg_packet_get_tensor(answer, &fetches[worker_step->fetch[i]]);
@@ -208,7 +220,7 @@ static void put_shards(
 		return;
 	dfg_packet_put(packet, run->shards);
 	dfg_packet_put(packet, (uint64_t)run->batch);
-	dfg_packet_put(packet, run->shard != NULL);
+	dfg_packet_put(packet, run->waits ? DFG_RUN_WAITS : run->shard ? DFG_RUN_COMPUTES : DFG_RUN_UPDATES);
 	dfg_packet_put(packet, run->shard ? run->shard[replica] : 0);
 	dfg_packet_put(packet, run->shard ? 0 : coordinator->streams);
 	for (size_t i = 0; i < coordinator->streams && !run->shard; i++)
@@ -262,27 +274,60 @@ static void clear_fetches(
 		}
 }
 
-struct dfg_err *dfg_coordinator_run_on(
+/* Whether a replica has done the run although workers of others are lost. */
+static bool survives(const struct dfg_coordinator *coordinator, const struct plan_run *run, const struct dfg_err *err)
+{
+	bool done = false;
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
+		done |= coordinator->replica[r].done && run->feeds[r];
+	return done && !run->shard && err->code == DFG_UNAVAILABLE && dfg_coordinator_is_elastic(coordinator);
+}
+
+static struct dfg_err *take_shares(
 	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run)
 {
-	uint64_t step = ++coordinator->step;
-	for (uint32_t w = 0; w < coordinator->options.workers; w++)
-		if (runs_on(coordinator, plan, run, w))
-			ask_run(coordinator, plan, run, step, w);
-	struct dfg_err *err = dfg_coordinator_answers(coordinator, step);
-	if (err)
-		return explain(coordinator, plan, run, err);
+	struct dfg_err *err = NULL;
 	if (plan)
 		plan->stats = (struct dfg_stats){0};
 	begin_traffic(coordinator, run);
 	clear_fetches(coordinator, plan, run, false);
 	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++)
-		if (runs_on(coordinator, plan, run, w))
+		if (runs_on(coordinator, plan, run, w) && coordinator->replica[w / coordinator->width].done)
 			err = take_share(coordinator, w, plan, run->fetches[w / coordinator->width]);
 	if (err)
 		clear_fetches(coordinator, plan, run, true);
-	dfg_coordinator_drop_answers(coordinator);
 	return err;
+}
+
+struct dfg_err *dfg_coordinator_run_on(
+	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run, struct dfg_err **out_lost)
+{
+	uint64_t step = ++coordinator->step;
+	*out_lost = NULL;
+	for (uint32_t w = 0; w < coordinator->options.workers; w++)
+		if (runs_on(coordinator, plan, run, w))
+			ask_run(coordinator, plan, run, step, w);
+	struct dfg_err *err = dfg_coordinator_outcome(coordinator, step, run->spread);
+	if (err && !survives(coordinator, run, err)) {
+		dfg_coordinator_drop_answers(coordinator);
+		return explain(coordinator, plan, run, err);
+	}
+	*out_lost = err;
+	err = take_shares(coordinator, plan, run);
+	dfg_coordinator_drop_answers(coordinator);
+	if (err) {
+		dfg_err_free(*out_lost);
+		*out_lost = NULL;
+	}
+	return err;
+}
+
+uint64_t dfg_coordinator_stale(const struct dfg_coordinator *coordinator)
+{
+	uint64_t stale = 0;
+	for (uint32_t i = 0; i < coordinator->options.workers; i++)
+		stale += coordinator->state[i].stale;
+	return stale;
 }
 
 void dfg_coordinator_stats(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats)
@@ -298,28 +343,34 @@ struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *coordin
 	return coordinator->traffic[from * coordinator->options.workers + to];
 }
 
-/* Sends one request to each worker that has some of the variables. */
+/* Sends one request to each worker of the lead that has some of the variables. */
+static void ask_variables(
+	struct dfg_coordinator *coordinator, const struct dfg_variable_place *places, uint32_t count, uint32_t part)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_VARIABLES};
+	uint32_t asked = 0;
+	for (uint32_t i = 0; i < count; i++)
+		asked += coordinator->home[places[i].node].worker == part;
+	dfg_packet_put(&packet, asked);
+	for (uint32_t i = 0; i < count; i++)
+		if (coordinator->home[places[i].node].worker == part)
+			dfg_packet_put_text(&packet, places[i].name);
+	if (asked)
+		dfg_coordinator_ask(coordinator, dfg_coordinator_lead_worker(coordinator, part), &packet);
+	else
+		dfg_packet_release(&packet);
+}
+
 static struct dfg_err *variables(struct dfg_coordinator *coordinator, const struct dfg_variable_place *places,
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
-	for (uint32_t w = 0; w < coordinator->options.workers; w++) {
-		struct dfg_packet packet = {.kind = DFG_PACKET_VARIABLES};
-		uint32_t asked = 0;
-		for (uint32_t i = 0; i < count; i++)
-			asked += coordinator->home[places[i].node].worker == w;
-		dfg_packet_put(&packet, asked);
-		for (uint32_t i = 0; i < count; i++)
-			if (coordinator->home[places[i].node].worker == w)
-				dfg_packet_put_text(&packet, places[i].name);
-		if (asked)
-			dfg_coordinator_ask(coordinator, w, &packet);
-		else
-			dfg_packet_release(&packet);
-	}
+	for (uint32_t part = 0; part < coordinator->width; part++)
+		ask_variables(coordinator, places, count, part);
 	DFG_TRY(dfg_coordinator_answers(coordinator, 0));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < count && !err; i++) {
-		struct dfg_packet *answer = &coordinator->state[coordinator->home[places[i].node].worker].answer;
+		uint32_t worker = dfg_coordinator_lead_worker(coordinator, coordinator->home[places[i].node].worker);
+		struct dfg_packet *answer = &coordinator->state[worker].answer;
 		uint64_t dtype = dfg_packet_get(answer);
 		out_facts[i].dtype = dtype < DFG_DTYPES ? (enum dfg_dtype)dtype : DFG_NO_DTYPE;
 		dfg_packet_get_shape(answer, &out_facts[i].shape);
@@ -334,9 +385,26 @@ struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *backend, c
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
+	struct dfg_err *err;
 	pthread_mutex_lock(&coordinator->request_lock);
-	struct dfg_err *err = variables(coordinator, places, count, out_facts);
+	do
+		err = variables(coordinator, places, count, out_facts);
+	while (dfg_coordinator_goes_on(coordinator, &err));
 	pthread_mutex_unlock(&coordinator->request_lock);
+	return err;
+}
+
+static struct dfg_err *read_variable(
+	struct dfg_coordinator *coordinator, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_READ};
+	uint32_t worker = dfg_coordinator_lead_worker(coordinator, coordinator->home[place->node].worker);
+	dfg_packet_put_text(&packet, place->name);
+	dfg_coordinator_ask(coordinator, worker, &packet);
+	DFG_TRY(dfg_coordinator_answers(coordinator, 0));
+	dfg_packet_get_tensor(&coordinator->state[worker].answer, out_tensor);
+	struct dfg_err *err = dfg_packet_check(&coordinator->state[worker].answer);
+	dfg_coordinator_drop_answers(coordinator);
 	return err;
 }
 
@@ -344,35 +412,45 @@ struct dfg_err *dfg_coordinator_read(
 	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
-	struct dfg_packet packet = {.kind = DFG_PACKET_READ};
-	uint32_t worker = coordinator->home[place->node].worker;
+	struct dfg_err *err;
 	pthread_mutex_lock(&coordinator->request_lock);
-	dfg_packet_put_text(&packet, place->name);
-	dfg_coordinator_ask(coordinator, worker, &packet);
-	struct dfg_err *err = dfg_coordinator_answers(coordinator, 0);
-	if (!err) {
-		dfg_packet_get_tensor(&coordinator->state[worker].answer, out_tensor);
-		err = dfg_packet_check(&coordinator->state[worker].answer);
-		dfg_coordinator_drop_answers(coordinator);
-	}
+	do
+		err = read_variable(coordinator, place, out_tensor);
+	while (dfg_coordinator_goes_on(coordinator, &err));
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
+}
+
+/* If replicas may be lost, all get the value; else the others get those of replica 0 before the next compute run. */
+static struct dfg_err *assign_variable(
+	struct dfg_coordinator *coordinator, const struct dfg_variable_place *place, const struct dfg_tensor *tensor)
+{
+	uint32_t part = coordinator->home[place->node].worker;
+	bool elastic = dfg_coordinator_is_elastic(coordinator);
+	for (uint32_t r = 0; r < coordinator->options.replicas; r++) {
+		struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};
+		if (elastic ? !coordinator->replica[r].member : r != dfg_coordinator_lead(coordinator))
+			continue;
+		dfg_packet_put_text(&packet, place->name);
+		dfg_packet_put_tensor(&packet, tensor);
+		dfg_coordinator_ask(coordinator, r * coordinator->width + part, &packet);
+	}
+	DFG_TRY(dfg_coordinator_answers(coordinator, 0));
+	dfg_coordinator_drop_answers(coordinator);
+	return NULL;
 }
 
 struct dfg_err *dfg_coordinator_assign(
 	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
-	struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};
+	struct dfg_err *err;
 	pthread_mutex_lock(&coordinator->request_lock);
-	coordinator->unequal = true;
-	dfg_packet_put_text(&packet, place->name);
-	dfg_packet_put_tensor(&packet, tensor);
+	coordinator->replica[dfg_coordinator_lead(coordinator)].version = ++coordinator->version;
+	do
+		err = assign_variable(coordinator, place, tensor);
+	while (dfg_coordinator_goes_on(coordinator, &err));
 	dfg_tensor_release(tensor);
-	dfg_coordinator_ask(coordinator, coordinator->home[place->node].worker, &packet);
-	struct dfg_err *err = dfg_coordinator_answers(coordinator, 0);
-	if (!err)
-		dfg_coordinator_drop_answers(coordinator);
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }

@@ -22,15 +22,17 @@ enum dfg_launch_stage {
 	DFG_LAUNCH_FAILED,
 };
 struct dfg_launch_options {
-	const struct dfg_hosts *hosts;      /* borrowed, as all pointers here */
-	const char *transport;              /* "auto", "libcurl" or "shm" */
-	const char *ssh_config;             /* as ssh -F; NULL: the user's */
-	uint32_t replicas;                  /* of the graph, as dfg_coordinator_options.replicas */
-	bool push;                          /* send this program to the hosts */
-	double lease;                       /* seconds of silence after which a worker is lost */
-	struct dfg_session_options session; /* of each worker; threads 0: a fair share of its machine */
-	double timeout;                     /* seconds that the start may take, then DFG_DEADLINE; 0: no limit */
-	uint64_t memory_limit;              /* of each worker, in bytes; 0: none */
+	const struct dfg_hosts *hosts;             /* borrowed, as all pointers here */
+	const char *transport;                     /* "auto", "libcurl" or "shm" */
+	const char *ssh_config;                    /* as ssh -F; NULL: the user's */
+	uint32_t replicas;                         /* of the graph, as dfg_coordinator_options.replicas */
+	uint32_t min_replicas;                     /* as dfg_coordinator_options.min_replicas */
+	void (*note)(void *arg, const char *line); /* as dfg_coordinator_options.note, with say_arg */
+	bool push;                                 /* send this program to the hosts */
+	double lease;                              /* seconds of silence after which a worker is lost */
+	struct dfg_session_options session;        /* of each worker; threads 0: a fair share of its machine */
+	double timeout;                            /* seconds that the start may take, then DFG_DEADLINE; 0: no limit */
+	uint64_t memory_limit;                     /* of each worker, in bytes; 0: none */
 	void (*trace)(void *arg, const struct dfg_coordinator_event *event); /* as dfg_coordinator_options.trace */
 	void *trace_arg;
 	void (*say)(void *arg, uint32_t worker, const char *line); /* a line that a worker wrote to stderr. Any thread */

@@ -156,6 +156,7 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_CAUSE, dfg_worker_cause},
 		{DFG_PACKET_STATE, dfg_worker_state},
 		{DFG_PACKET_ADOPT, dfg_worker_adopt},
+		{DFG_PACKET_EPOCH, dfg_worker_epoch},
 	};
 	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
 		return DFG_ERR(DFG_PROTOCOL, "this worker is not configured yet");
@@ -285,7 +286,8 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 	if (worker->group)
 		dfg_group_lost(worker->group, peer / dfg_worker_width(worker),
 			DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
-	if (worker->rendezvous)
+	bool same_replica = worker->rendezvous && peer / dfg_worker_width(worker) == dfg_worker_replica(worker);
+	if (same_replica) /* no tensor goes to another one */
 		dfg_rendezvous_lost(worker->rendezvous, peer, err);
 	else
 		dfg_err_free(err);

@@ -152,7 +152,7 @@ struct dfg_err *dfg_worker_plan(struct dfg_worker *worker, struct dfg_packet *re
 void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *err)
 {
 	pthread_mutex_lock(&worker->lock);
-	bool now = worker->running && worker->running <= step;
+	bool now = worker->running && worker->running <= step && !worker->committed;
 	if (worker->failed < step)
 		worker->failed = step;
 	if (now) {
@@ -182,11 +182,21 @@ static struct dfg_err *begin_step(struct dfg_worker *worker, uint64_t step)
 	return err;
 }
 
+struct dfg_err *dfg_worker_commit(struct dfg_worker *worker)
+{
+	pthread_mutex_lock(&worker->lock);
+	struct dfg_err *err = worker->told ? DFG_ERR(DFG_STOPPED, "the step has failed elsewhere") : NULL;
+	worker->committed = !err;
+	pthread_mutex_unlock(&worker->lock);
+	return err;
+}
+
 /* The number of values that were not received. */
 static uint64_t end_step(struct dfg_worker *worker)
 {
 	pthread_mutex_lock(&worker->lock);
 	worker->running = 0;
+	worker->committed = false;
 	uint64_t left = dfg_rendezvous_end(worker->rendezvous);
 	pthread_mutex_unlock(&worker->lock);
 	return left;
@@ -231,6 +241,7 @@ static void put_stats(
 		worker->before[i] = now;
 	}
 	put_waits(worker, answer);
+	dfg_packet_put(answer, dfg_group_stale(worker->group));
 }
 
 static void put_events(struct dfg_worker *worker, struct dfg_packet *answer)
@@ -248,7 +259,7 @@ static struct dfg_err *run_plan(struct dfg_worker *worker, const struct planned 
 	const struct sharded_run *shards, const struct dfg_tensor *feeds, struct dfg_tensor *fetch)
 {
 	DFG_TRY(dfg_worker_begin_shards(worker, planned, shards, feeds));
-	struct dfg_err *err = planned->plan ? dfg_plan_run(planned->plan, feeds, fetch) : NULL;
+	struct dfg_err *err = planned->plan && !shards->waits ? dfg_plan_run(planned->plan, feeds, fetch) : NULL;
 	dfg_worker_end_shards(worker, shards);
 	return err;
 }

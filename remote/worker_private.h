@@ -46,6 +46,7 @@ struct dfg_worker {
 	uint64_t running;     /* the number of the running step; 0: none */
 	uint64_t failed;      /* steps up to this number have failed on another worker */
 	atomic_bool told;     /* the running step has failed on another worker */
+	bool committed;       /* the running step is an update that has begun to write: no failure elsewhere ends it */
 	atomic_bool stop;
 
 	pthread_mutex_t trace_lock;
@@ -64,7 +65,8 @@ struct dfg_worker {
 typedef struct dfg_err *dfg_request_fn(
 	struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer);
 dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_variables, dfg_worker_read,
-	dfg_worker_assign, dfg_worker_source, dfg_worker_rows, dfg_worker_cause, dfg_worker_state, dfg_worker_adopt;
+	dfg_worker_assign, dfg_worker_source, dfg_worker_rows, dfg_worker_cause, dfg_worker_state, dfg_worker_adopt,
+	dfg_worker_epoch;
 
 /* The workers of a replica, which have a part of the graph each; and the worker's replica. */
 static inline uint32_t dfg_worker_width(const struct dfg_worker *worker)
@@ -81,11 +83,15 @@ struct sharded_run {
 	uint64_t step; /* 0: it is of none */
 	uint32_t shards, shard;
 	bool computes; /* a compute run, of `shard`; else the update run */
+	bool waits;    /* the update run only waits for its buckets: it is asked again, when all of the replica have them */
 	int64_t batch;
 	bool wants_fetches;
 	const char **stream; /* names of the streams of random numbers that all replicas move on */
 	uint32_t streams;
 };
+
+/* Marks the running step as committed; an error if it has failed elsewhere before. */
+DFG_MUST_CHECK struct dfg_err *dfg_worker_commit(struct dfg_worker *worker);
 
 /* worker_replica.c: reads the fields of a run; brackets the run; writes the streams that a compute run has drawn from. */
 DFG_MUST_CHECK struct dfg_err *dfg_worker_get_shards(

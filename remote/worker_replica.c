@@ -45,7 +45,9 @@ struct dfg_err *dfg_worker_get_shards(
 		return dfg_packet_check(request);
 	out_run->shards = dfg_packet_get_u32(request);
 	out_run->batch = (int64_t)dfg_packet_get(request);
-	out_run->computes = dfg_packet_get_bool(request);
+	enum dfg_run_phase phase = (enum dfg_run_phase)dfg_packet_get_below(request, DFG_RUN_PHASES);
+	out_run->computes = phase == DFG_RUN_COMPUTES;
+	out_run->waits = phase == DFG_RUN_WAITS;
 	out_run->shard = dfg_packet_get_u32(request);
 	out_run->streams = dfg_packet_get_count(request, sizeof(uint64_t) + 1);
 	out_run->stream = dfg_arena_zeros(scratch, out_run->streams, sizeof(char *));
@@ -105,6 +107,10 @@ struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct 
 	}
 	if (planned->plan)
 		DFG_TRY(wait_for_buckets(worker, planned, feeds));
+	if (run->waits)
+		return NULL;
+	if (dfg_worker_width(worker) == 1) /* else the update needs the replica's other workers */
+		DFG_TRY(dfg_worker_commit(worker));
 	return advance(worker, run);
 }
 
@@ -112,7 +118,7 @@ void dfg_worker_end_shards(struct dfg_worker *worker, const struct sharded_run *
 {
 	if (run->computes)
 		dfg_group_enter(worker->group, NULL);
-	else
+	else if (!run->waits)
 		dfg_worker_leave_group(worker);
 }
 
@@ -124,6 +130,24 @@ void dfg_worker_put_streams(const struct dfg_worker *worker, const struct sharde
 	dfg_packet_put(answer, count);
 	for (uint64_t i = 0; i < count; i++)
 		dfg_packet_put_text(answer, dfg_group_stream(worker->group, i));
+}
+
+/* Contributions to the step in progress are dropped. */
+struct dfg_err *dfg_worker_epoch(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)answer;
+	uint64_t epoch = dfg_packet_get(request);
+	uint32_t members = dfg_packet_get_count(request, sizeof(uint64_t));
+	struct dfg_arena scratch = {0};
+	uint32_t *member = dfg_arena_zeros(&scratch, members, sizeof *member);
+	for (uint32_t i = 0; i < members && member; i++)
+		member[i] = dfg_packet_get_u32(request);
+	struct dfg_err *err = member ? dfg_packet_check(request) : dfg_no_memory("an epoch");
+	dfg_worker_leave_group(worker);
+	if (!err)
+		err = dfg_group_regroup(worker->group, epoch, member, members);
+	dfg_arena_release(&scratch);
+	return err;
 }
 
 struct dfg_err *dfg_worker_state(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)

@@ -130,7 +130,25 @@ static void release_values(struct dfg_tensor *value, size_t count)
 {
 	for (size_t i = 0; value && i < count; i++)
 		dfg_tensor_release(&value[i]);
-	dfg_free(value);
+}
+
+/* Runs the step, again where replicas were lost and the others can repeat it. */
+static struct dfg_err *run_until_done(struct sharded_step *step, struct dfg_tensor *out_fetches)
+{
+	struct replica *replica = step->replica;
+	struct dfg_session_backend *backend = replica->session->options.backend;
+	for (;;) {
+		step->replicas = backend ? backend->replicas : 1;
+		step->number = dfg_group_begin(step->group, replica->shards, step->batch);
+		struct dfg_err *err = run_step(step, out_fetches);
+		dfg_group_end(step->group);
+		if (err && backend)
+			DFG_TRY(backend->recover(backend, err));
+		else
+			return err;
+		release_values(step->value, (size_t)replica->n_compute_fetch * replica->shards);
+		release_values(step->updated, replica->n_update_fetch);
+	}
 }
 
 struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
@@ -140,7 +158,6 @@ struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor
 	size_t values = (size_t)replica->n_compute_fetch * replica->shards;
 	struct sharded_step step = {
 		.replica = replica,
-		.replicas = replicas,
 		.feeds = feeds,
 		.run = dfg_zeros(replicas, sizeof *step.run),
 		.shard_feed = dfg_zeros((size_t)replica->n_feed * replicas, sizeof *step.shard_feed),
@@ -152,16 +169,16 @@ struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor
 	struct dfg_err *err = all ? find_batch(&step) : dfg_no_memory("a sharded step");
 	if (!err)
 		err = dfg_group_of(&replica->session->state, &step.group);
-	if (!err) {
-		step.number = dfg_group_begin(step.group, replica->shards, step.batch);
-		err = run_step(&step, out_fetches);
-		dfg_group_end(step.group);
-	}
-	dfg_free(step.run);
-	dfg_free(step.shard_feed);
+	if (!err)
+		err = run_until_done(&step, out_fetches);
 	release_values(step.value, values);
 	release_values(step.now, (size_t)replica->n_compute_fetch * replicas);
 	release_values(step.updated, replica->n_update_fetch);
+	dfg_free(step.run);
+	dfg_free(step.shard_feed);
+	dfg_free(step.value);
+	dfg_free(step.now);
+	dfg_free(step.updated);
 	return err;
 }
 

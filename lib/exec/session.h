@@ -85,7 +85,7 @@ void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iter
 /* The compute run of a shard, on one of several replicas. All is borrowed; the caller releases the fetches. */
 struct dfg_shard_run {
 	struct dfg_shard shard;
-	uint32_t replica;
+	uint32_t replica; /* counted over those that take part */
 	const struct dfg_tensor *feeds;
 	struct dfg_tensor *fetches;
 };
@@ -99,7 +99,7 @@ struct dfg_shard_run {
  * that the runs of a sharded step (lib/exec/replica.c) are each on one of them. Variables are read from replica 0.
  */
 struct dfg_session_backend {
-	uint32_t replicas; /* 1 or more */
+	uint32_t replicas; /* that take part in steps, 1 or more; recover() and run() may change it */
 	struct dfg_err *(*plan)(struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan);
 	struct dfg_err *(*run)(struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds,
 		struct dfg_tensor *out_fetches);
@@ -112,6 +112,11 @@ struct dfg_session_backend {
 	/* The update run of that step; each replica begins it when the buckets whose tickets it is fed are complete. */
 	struct dfg_err *(*update)(struct dfg_session_backend *backend, uint32_t plan, uint64_t step, uint32_t shards,
 		int64_t batch, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+	/*
+	 * A sharded step failed with that error, and no replica has its update. NULL if the caller must repeat the step, as
+	 * one with a larger number, on `replicas` replicas; else the error. Takes err.
+	 */
+	struct dfg_err *(*recover)(struct dfg_session_backend *backend, struct dfg_err *err);
 	void (*stats)(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats);
 	struct dfg_err *(*variables)(struct dfg_session_backend *backend, const struct dfg_variable_place *places,
 		uint32_t count, struct dfg_variable_fact *out_facts);

@@ -1,0 +1,142 @@
+# Elastic runs: replicas are lost in the middle of training, and the others continue to the same bits.
+. "$ROOT/tests/cli/kit"
+
+# A step sleeps, so that most kills come in a compute run; Adam's slots, dropout and a moving average are state.
+cat >fit.dfg <<'.'
+input x: f32[n, 2]
+input y: f32[n]
+param w: f32[2] = normal([2], deviation = 0.5)
+param b: f32[] = zeros
+state average: f32[2] = zeros
+set average = 0.5 * average + 0.5 * mean(x, axis = 0)
+output guess = sum(dropout(x, rate = 0.25, training = true) * w, axis = 1) + b
+output loss = mean((Dfg>Sleep(guess, ms = 5) - y) ** 2)
+.
+"$DFG" build fit.dfg -o fit.pb
+"$DFG" grad fit.pb --loss loss --optimizer 'adam(lr=0.125)' -o train.pb
+numbers() { # COUNT FACTOR
+	awk -v n="$1" -v f="$2" 'BEGIN { for (i = 0; i < n; i++) printf "%s%.9g", i ? "," : "", (i * f + 1) % 97 / 7.3 - 3 }'
+}
+"$DFG" run fit.pb --feed "x=f32[42,2]:$(numbers 84 5)" --fetch x -o x.npy
+"$DFG" run fit.pb --feed "y=f32[42]:$(numbers 42 31)" --fetch y -o y.npy
+training="train.pb --data x=@x.npy --data y=@y.npy --target train --fetch loss --batch 16 --seed 7 --steps 30 --epochs 99 --shards 3"
+
+# A run in the background, whose process is $run: metrics in NAME.jsonl, messages in NAME.err.
+begin() { # NAME OPTIONS...
+	name=$1
+	shift
+	rm -f "$name.jsonl" "$name.safetensors"
+	# shellcheck disable=SC2086
+	"$DFG" run $training --metrics "$name.jsonl" --save "$name.safetensors" --json "$@" >"$name.out" 2>"$name.err" &
+	run=$!
+}
+at_step() { # N: that step is done
+	within grep -qs "\"step\":$1," "$name.jsonl"
+}
+worker() { # NUMBER: sets $worker to its process, once it is there
+	for pid in $(cat /proc/"$run"/task/*/children); do
+		# shellcheck disable=SC2016
+		if tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -- "--number $1 "; then worker=$pid; fi
+	done
+}
+signal() { # SIGNAL NUMBER
+	worker "$2"
+	kill "-$1" "$worker"
+}
+ends() { # STATUS
+	ended=0
+	wait "$run" || ended=$?
+	[ "$ended" = "$1" ] || { echo "status $ended, not $1:"; cat "$name.err"; exit 1; }
+}
+as_undisturbed() {
+	ends 0
+	cmp undisturbed.jsonl "$name.jsonl"
+	cmp undisturbed.safetensors "$name.safetensors"
+}
+# shellcheck disable=SC2086
+status 0 "$DFG" run $training --metrics undisturbed.jsonl --save undisturbed.safetensors
+
+# 18. The replica with the others' variables, or another one; through memory and by HTTP/2. Two, one after the other.
+for how in '0 shm' '1 libcurl'; do
+	set -- $how
+	begin lost --replicas 3 --min-replicas 1 --hosts local:3 --transport "$2" --stats
+	at_step 3
+	signal KILL "$1"
+	as_undisturbed
+	grep -q "^step [0-9]*: w$1: ended by signal 9; .*continues with 2 of 3 replicas" lost.err
+	grep -q '"stale":[0-9]' lost.out
+done
+begin lost --replicas 3 --min-replicas 1 --hosts local:3
+at_step 3
+signal KILL 0
+at_step 12
+signal KILL 2
+as_undisturbed
+has lost.err 'w2: ended by signal 9'
+has lost.err 'continues with 1 of 3 replicas'
+
+# 18. While checkpoints are written after each step.
+begin lost --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint ck --every 1 --keep 2
+at_step 4
+signal KILL 0
+as_undisturbed
+
+# 14. A replica of two workers goes whole. It updates only when both have their buckets.
+begin lost --replicas 2 --min-replicas 1 --hosts local:4 --place 'w*=w1' --place 'guess*=w1'
+at_step 4
+worker 3
+other=$worker
+signal KILL 2
+within gone "$other"
+as_undisturbed
+
+# Below the minimum it is 69, or the run restarts from its checkpoint.
+begin few --replicas 3 --min-replicas 2 --hosts local:3
+at_step 2
+signal KILL 1
+at_step 9
+signal KILL 0
+ends 69
+has few.err '1 of 3 replicas is left, but --min-replicas is 2'
+begin few --replicas 2 --hosts local:2 --restarts 1 --checkpoint few --every 2
+at_step 5
+signal KILL 1
+as_undisturbed
+has few.err 'restarting from the last checkpoint'
+
+# 20. A replica that is silent for the lease is lost; one that was stopped for less is only slow.
+begin silent --replicas 2 --min-replicas 1 --hosts local:2 --lease 0.6
+at_step 3
+signal STOP 1
+as_undisturbed
+grep -q 'silent for 0\.6.* s; .*continues with 1 of 2 replicas' silent.err
+begin slow --replicas 2 --min-replicas 1 --hosts local:2 --lease 20
+at_step 3
+signal STOP 1
+stopped=$worker
+within test "$(cut -d' ' -f3 "/proc/$stopped/stat")" = T
+kill -CONT "$stopped"
+as_undisturbed
+never grep -q continues slow.err
+
+# 22. The launcher is killed: its workers are gone, and the run can be resumed.
+begin first --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint resumed --every 1
+at_step 5
+worker 0
+one=$worker
+worker 1
+kill -KILL "$run"
+within gone "$one"
+within gone "$worker"
+ends 137
+begin first --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint resumed --resume
+ends 0
+cmp undisturbed.safetensors first.safetensors
+
+# Values that cannot be.
+# shellcheck disable=SC2086
+status 2 "$DFG" run $training --replicas 2 --min-replicas 3 --hosts local:2
+has err '--min-replicas 3 is more than --replicas 2'
+# shellcheck disable=SC2086
+status 2 "$DFG" run $training --replicas 2 --min-replicas 0 --hosts local:2
+has err '--min-replicas must be at least 1'
