@@ -7,6 +7,9 @@
  * on different machines. These are arithmetic, selection and bit fields without branches, so loops over them become
  * vector code: name_f32 and name_f64, each within 2 units in the last place (tests/unit/math.c measures them).
  *
+ * In f32, polynomials are chains of fused multiply-adds: one instruction in the clones for wider vectors, and a call of
+ * the C library, which gives the same bits, where the processor has none.
+ *
  * The polynomials are minimax fits; the error of each is given at its use, as a power of two. Functions that require
  * branches are in special.h.
  */
@@ -45,6 +48,12 @@ static inline double double_of_bits(uint64_t bits)
 		double x;
 	} as = {bits};
 	return as.x;
+}
+
+/* a * b + c, rounded once. */
+static inline float mad_f32(float a, float b, float c)
+{
+	return __builtin_fmaf(a, b, c);
 }
 
 #define MATH_NAN __builtin_nan("")
@@ -94,16 +103,20 @@ static inline double scale_f64(double y, double k)
 	return y * double_of_bits((bits_f64(half) + 1023) << 52) * double_of_bits((bits_f64(other) + 1023) << 52);
 }
 
-/* e^r - 1 - r for |r| <= ln 2 / 2: 2^-34 in f32, 2^-70 in f64. */
-static inline float exp_tail_f32(float r)
+/* e^r - 1 - r for |r| <= ln 2 / 2: 2^-34 in f32, 2^-70 in f64; exp_series is that divided by r^2. */
+static inline float exp_series_f32(float r)
 {
 	float p = 0x1.a1bddp-13f;
-	p = p * r + 0x1.6d972ap-10f;
-	p = p * r + 0x1.111078p-7f;
-	p = p * r + 0x1.55548p-5f;
-	p = p * r + 0x1.555556p-3f;
-	p = p * r + 0.5f;
-	return r * r * p;
+	p = mad_f32(p, r, 0x1.6d972ap-10f);
+	p = mad_f32(p, r, 0x1.111078p-7f);
+	p = mad_f32(p, r, 0x1.55548p-5f);
+	p = mad_f32(p, r, 0x1.555556p-3f);
+	return mad_f32(p, r, 0.5f);
+}
+
+static inline float exp_tail_f32(float r)
+{
+	return r * r * exp_series_f32(r);
 }
 
 static inline double exp_tail_f64(double r)
@@ -123,21 +136,49 @@ static inline double exp_tail_f64(double r)
 	return r * r * p;
 }
 
+/* e^r for r = x - k ln 2, |r| <= ln 2 / 2. */
+static inline float exp_part_f32(float x, float k)
+{
+	float r = mad_f32(k, -LN2_LOW_F32, mad_f32(k, -LN2_HIGH_F32, x));
+	return 1 + mad_f32(r * r, exp_series_f32(r), r);
+}
+
 /* x = k ln 2 + r, |r| <= ln 2 / 2. Beyond the limits the result is 0 or infinity; that of NaN is NaN. */
 static inline float exp_f32(float x)
 {
-	x = x > 89 ? 89 : x < -104 ? -104 : x;
-	float k = x * 0x1.715476p0f + ROUNDING_F32 - ROUNDING_F32;
-	float high = x - k * LN2_HIGH_F32, low = k * LN2_LOW_F32, r = high - low;
-	return scale_f32(1 + (r + (high - r - low + exp_tail_f32(r))), k);
+	uint32_t a = bits_f32(x) & 0x7fffffffu, most = 0x42d00000u; /* |x| and 104; compared as integers, that is quicker */
+	float c = sign_f32(float_of_bits(a < most ? a : most), x);
+	float k = mad_f32(c, 0x1.715476p0f, ROUNDING_F32) - ROUNDING_F32;
+	float y = scale_f32(exp_part_f32(c, k), k);
+	return x == x ? y : x + x;
+}
+
+/* The bits of exp_f32 and exp_f64, from EXP_NEAR to 88: the result is normal, and scaled by an addition to its exponent. */
+#define EXP_NEAR_F32 -86
+#define EXP_NEAR_F64 -707
+static inline float exp_near_f32(float x)
+{
+	float shifted = mad_f32(x, 0x1.715476p0f, ROUNDING_F32);
+	return float_of_bits(bits_f32(exp_part_f32(x, shifted - ROUNDING_F32)) + (bits_f32(shifted) << 23));
+}
+
+static inline double exp_part_f64(double x, double k)
+{
+	double high = x - k * LN2_HIGH_F64, low = k * LN2_LOW_F64, r = high - low;
+	return 1 + (r + (high - r - low + exp_tail_f64(r)));
+}
+
+static inline double exp_near_f64(double x)
+{
+	double shifted = x * 0x1.71547652b82fep0 + ROUNDING_F64;
+	return double_of_bits(bits_f64(exp_part_f64(x, shifted - ROUNDING_F64)) + (bits_f64(shifted) << 52));
 }
 
 static inline double exp_f64(double x)
 {
 	x = x > 710 ? 710 : x < -746 ? -746 : x;
 	double k = x * 0x1.71547652b82fep0 + ROUNDING_F64 - ROUNDING_F64;
-	double high = x - k * LN2_HIGH_F64, low = k * LN2_LOW_F64, r = high - low;
-	return scale_f64(1 + (r + (high - r - low + exp_tail_f64(r))), k);
+	return scale_f64(exp_part_f64(x, k), k);
 }
 
 /* e^x - 1 = 2^k (e^r - 1 + (1 - 2^-k)). k is bounded below, since the result is -1 for smaller x. */
@@ -194,9 +235,9 @@ static inline float log_rest_f32(float f)
 {
 	float s = f / (2 + f), z = s * s;
 	float p = 0x1.e2fef8p-3f;
-	p = p * z + 0x1.2438a4p-2f;
-	p = p * z + 0x1.999a7cp-2f;
-	p = p * z + 0x1.555554p-1f;
+	p = mad_f32(p, z, 0x1.2438a4p-2f);
+	p = mad_f32(p, z, 0x1.999a7cp-2f);
+	p = mad_f32(p, z, 0x1.555554p-1f);
 	float square = 0.5f * f * f;
 	return square - s * (square + z * p);
 }
@@ -269,11 +310,11 @@ static inline float tanh_f32(float x)
 {
 	float a = abs_f32(x), z = x * x;
 	float p = 0x1.1976a2p-9f;
-	p = p * z + -0x1.0c204ep-7f;
-	p = p * z + 0x1.6394c4p-6f;
-	p = p * z + -0x1.b9ef7ep-5f;
-	p = p * z + 0x1.11106cp-3f;
-	p = p * z + -0x1.555554p-2f;
+	p = mad_f32(p, z, -0x1.0c204ep-7f);
+	p = mad_f32(p, z, 0x1.6394c4p-6f);
+	p = mad_f32(p, z, -0x1.b9ef7ep-5f);
+	p = mad_f32(p, z, 0x1.11106cp-3f);
+	p = mad_f32(p, z, -0x1.555554p-2f);
 	float small = a + a * z * p, large = 1 - 2 / (exp_f32(2 * a) + 1);
 	return sign_f32(a < 0.625f ? small : large, x);
 }
@@ -290,20 +331,20 @@ static inline float erf_f32(float x)
 {
 	float a = abs_f32(x), b = a < 4 ? a : 4, z = x * x;
 	float p = 0x1.4ac80ep-14f;
-	p = p * z + -0x1.a47c9p-11f;
-	p = p * z + 0x1.5418d8p-8f;
-	p = p * z + -0x1.b7fb96p-6f;
-	p = p * z + 0x1.ce2d1ep-4f;
-	p = p * z + -0x1.81273ep-2f;
-	p = p * z + 0x1.06eba8p-3f;
+	p = mad_f32(p, z, -0x1.a47c9p-11f);
+	p = mad_f32(p, z, 0x1.5418d8p-8f);
+	p = mad_f32(p, z, -0x1.b7fb96p-6f);
+	p = mad_f32(p, z, 0x1.ce2d1ep-4f);
+	p = mad_f32(p, z, -0x1.81273ep-2f);
+	p = mad_f32(p, z, 0x1.06eba8p-3f);
 	float q = 0x1.6bd186p-16f;
-	q = q * b + -0x1.cec15ap-12f;
-	q = q * b + 0x1.138b52p-8f;
-	q = q * b + -0x1.9d0214p-6f;
-	q = q * b + 0x1.bc14bap-4f;
-	q = q * b + 0x1.443572p-1f;
-	q = q * b + 0x1.212c0ap0f;
-	q = q * b + -0x1.8a462ep-13f;
+	q = mad_f32(q, b, -0x1.cec15ap-12f);
+	q = mad_f32(q, b, 0x1.138b52p-8f);
+	q = mad_f32(q, b, -0x1.9d0214p-6f);
+	q = mad_f32(q, b, 0x1.bc14bap-4f);
+	q = mad_f32(q, b, 0x1.443572p-1f);
+	q = mad_f32(q, b, 0x1.212c0ap0f);
+	q = mad_f32(q, b, -0x1.8a462ep-13f);
 	float small = x + x * p, large = sign_f32(1 - exp_f32(-q), x);
 	float y = a < 1 ? small : large;
 	return x == x ? y : x;

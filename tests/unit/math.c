@@ -1,5 +1,7 @@
 #include "kernels/math.h"
+#include "kernels/softmax.h"
 #include "kernels/special.h"
+#include "lib/graph/op.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,6 +137,65 @@ static void powers_have_their_limits(void **state)
 		}
 }
 
+static void near_exponentials_have_the_same_bits(void **state)
+{
+	(void)state;
+	const struct function range = {.low = EXP_NEAR_F32, .high = 88}, wide = {.low = EXP_NEAR_F64, .high = 708};
+	for (uint64_t i = 0; i < 200000; i++) {
+		double x = sample(&range, i), y = sample(&wide, i);
+		assert_int_equal(bits_f32(exp_near_f32((float)x)), bits_f32(exp_f32((float)x)));
+		assert_int_equal(bits_f64(exp_near_f64(y)), bits_f64(exp_f64(y)));
+	}
+	assert_int_equal(bits_f32(exp_near_f32(EXP_NEAR_F32)), bits_f32(exp_f32(EXP_NEAR_F32)));
+	assert_int_equal(bits_f64(exp_near_f64(EXP_NEAR_F64)), bits_f64(exp_f64(EXP_NEAR_F64)));
+}
+
+extern const struct dfg_op dfg_op_Exp, dfg_op_Expm1, dfg_op_Log, dfg_op_Log1p, dfg_op_Tanh, dfg_op_Sigmoid, dfg_op_Erf;
+
+/* The rows of ops run what this processor is best at; the functions here are compiled for any, where mad_f32 is fmaf. */
+static void rows_have_the_bits_of_any_processor(void **state)
+{
+	(void)state;
+	static const struct {
+		const struct dfg_op *op;
+		float (*function)(float);
+	} rows[] = {{&dfg_op_Exp, exp_f32}, {&dfg_op_Expm1, expm1_f32}, {&dfg_op_Log, log_f32}, {&dfg_op_Log1p, log1p_f32},
+		{&dfg_op_Tanh, tanh_f32}, {&dfg_op_Sigmoid, sigmoid_f32}, {&dfg_op_Erf, erf_f32}};
+	enum { N = 4099 };
+	static const struct function range = {.low = -110, .high = 110};
+	static float x[N] = {
+		INFINITY, -INFINITY, 0.0f, -0.0f, 0x1p-140f, -0x1p-140f, 88.72f, 88.73f, -87.4f, -103.9f, -104.1f};
+	static float y[N];
+	for (int i = 11; i < N; i++)
+		x[i] = (float)sample(&range, (uint64_t)i);
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		rows[k].op->row[DFG_F32](N, y, (const void *[]){x}, NULL);
+		for (int i = 0; i < N; i++)
+			assert_true(
+				isnan(y[i]) ? isnan(rows[k].function(x[i])) : bits_f32(y[i]) == bits_f32(rows[k].function(x[i])));
+	}
+}
+
+/* An exponential of 0 after the others adds nothing, but is not within the range of the quick ones. */
+static void softmax_of_near_and_far_elements_have_the_same_bits(void **state)
+{
+	(void)state;
+	enum { N = 1023 };
+	static const struct function range = {.low = -40, .high = 40};
+	static float x[N + 1], near[N + 1], far[N + 1];
+	for (int i = 0; i < N; i++)
+		x[i] = (float)sample(&range, (uint64_t)i);
+	for (int n = 1; n <= N; n += n < 140 ? 1 : 97) {
+		float most[2], log[2], last = x[n];
+		dfg_softmax_row_f32(n, x, near, &most[0], &log[0]);
+		x[n] = -INFINITY;
+		dfg_softmax_row_f32(n + 1, x, far, &most[1], &log[1]);
+		x[n] = last;
+		assert_true(most[0] == most[1] && log[0] == log[1] && far[n] == 0);
+		assert_memory_equal(near, far, (size_t)n * sizeof *near);
+	}
+}
+
 static void ends_and_not_a_numbers(void **state)
 {
 	(void)state;
@@ -213,6 +274,9 @@ int main(void)
 		cmocka_unit_test(stays_within_its_units),
 		cmocka_unit_test(powers_are_within_a_unit),
 		cmocka_unit_test(powers_have_their_limits),
+		cmocka_unit_test(near_exponentials_have_the_same_bits),
+		cmocka_unit_test(rows_have_the_bits_of_any_processor),
+		cmocka_unit_test(softmax_of_near_and_far_elements_have_the_same_bits),
 		cmocka_unit_test(ends_and_not_a_numbers),
 		cmocka_unit_test(angles_of_any_size),
 		cmocka_unit_test(derivatives_of_gamma),
