@@ -17,6 +17,7 @@ struct work {
 };
 
 #define DTYPE (sizeof(TYPE) == 4 ? DFG_F32 : DFG_F64)
+#define NEAR (sizeof(TYPE) == 4 ? EXP_NEAR_F32 : EXP_NEAR_F64)
 #define TEMPLATE "kernels/softmax.inc"
 #include "kernels/each_float.inc"
 
