@@ -2,11 +2,12 @@
 #include "formats/deflate.h"
 #include "formats/hdf5_private.h"
 #include "lib/base/text.h"
+#include "lib/base/trial.h"
 
 #include <string.h>
 
 /* HDF5, and NetCDF-4, which is a use of it: datasets by their paths, read by libhdf5 a few rows at a time. */
-enum { DEPTH_MOST = 32, OBJECTS_MOST = 1 << 16, CACHE_BYTES = 64 << 20, CACHE_SLOTS = 10007 };
+enum { TRIAL_SECONDS = 10, DEPTH_MOST = 32, OBJECTS_MOST = 1 << 16, CACHE_BYTES = 64 << 20, CACHE_SLOTS = 10007 };
 
 static const char magic[] = "\x89HDF\r\n\x1a\n";
 enum { MAGIC = sizeof magic - 1 };
@@ -232,6 +233,21 @@ static struct dfg_err *open_dataset(
 	return dataset->id < 0 ? dfg_hdf5_err("cannot open") : examine(dataset, name);
 }
 
+/* A file or dataset to be opened once in a child process, because libhdf5 crashes or hangs on some that are damaged. */
+struct trial {
+	const struct dfg_array_file *file;
+	const char *name;
+	struct dataset *dataset;
+};
+
+static void try_dataset(void *trial_)
+{
+	const struct trial *trial = trial_;
+	bool found;
+	dfg_err_free(open_dataset(trial->file, trial->name, trial->dataset, &found));
+	close_dataset(trial->dataset);
+}
+
 static struct dfg_err *open_named(
 	const struct dfg_array_file *file, const char *name, struct dfg_array_rows *out_rows, bool *out_found)
 {
@@ -248,7 +264,9 @@ static struct dfg_err *open_named(
 		dfg_free(dataset);
 		return err;
 	}
-	err = open_dataset(file, name, dataset, out_found);
+	err = dfg_trial("libhdf5", try_dataset, &(struct trial){file, name, dataset}, TRIAL_SECONDS);
+	if (!err)
+		err = open_dataset(file, name, dataset, out_found);
 	bool kept = !err && *out_found;
 	if (!kept)
 		close_dataset(dataset);
@@ -367,19 +385,32 @@ static struct dfg_err *list_group(int64_t file, struct dfg_text *path, int depth
 	return err;
 }
 
-static struct dfg_err *list_datasets(const struct dfg_array_file *file, struct dfg_arrays *out_arrays)
+static struct dfg_err *list_locked(const struct dfg_array_file *file, struct dfg_arrays *out_arrays)
 {
 	int64_t id;
 	struct dfg_text path = {0};
 	struct walk walk = {.arrays = out_arrays};
-	DFG_TRY(dfg_hdf5_enter());
-	struct dfg_err *err = open_file(file, &id);
-	if (!err) {
-		err = list_group(id, &path, 0, &walk);
-		dfg_H5Fclose(id);
-	}
-	dfg_hdf5_leave();
+	DFG_TRY(open_file(file, &id));
+	struct dfg_err *err = list_group(id, &path, 0, &walk);
+	dfg_H5Fclose(id);
 	dfg_text_release(&path);
+	return err;
+}
+
+static void try_list(void *trial_)
+{
+	const struct trial *trial = trial_;
+	struct dfg_arrays arrays = {0};
+	dfg_err_free(list_locked(trial->file, &arrays));
+}
+
+static struct dfg_err *list_datasets(const struct dfg_array_file *file, struct dfg_arrays *out_arrays)
+{
+	DFG_TRY(dfg_hdf5_enter());
+	struct dfg_err *err = dfg_trial("libhdf5", try_list, &(struct trial){.file = file}, TRIAL_SECONDS);
+	if (!err)
+		err = list_locked(file, out_arrays);
+	dfg_hdf5_leave();
 	return err;
 }
 

@@ -13,6 +13,7 @@
 	    match(line, /(^|[^A-Za-z0-9_.>])(malloc|calloc|realloc|free|strdup|printf|puts|putchar|fprintf|fopen|fread|fwrite|exit|abort|assert)\(/) &&
 	    FILENAME != "lib/base/mem.c")
 		print FILENAME ":" FNR ": " line
-	if (FILENAME ~ /^(lib|formats|kernels|remote|app)\// && line ~ /(^|[^A-Za-z0-9_])(stdout|stderr|_exit)([^A-Za-z0-9_]|$)/)
+	if (FILENAME ~ /^(lib|formats|kernels|remote|app)\// && line ~ /(^|[^A-Za-z0-9_])(stdout|stderr|_exit)([^A-Za-z0-9_]|$)/ &&
+	    !(line ~ /_exit/ && FILENAME == "lib/base/trial.c")) # which ends a child
 		print FILENAME ":" FNR ": " line
 }
