@@ -90,6 +90,10 @@ for how in --no-compiled-loops ''; do
 	status 124 "$DFG" run forever.dfg --timeout 0.1 $how
 	has err "of loop 'x': the step took longer than 0.1 s"
 done
+# A compiled loop looks at the time between iterations, where no node runs: the message names that of its condition.
+printf 'input n: i32\nx = loop (x = n) while x > 0 { next if x > 3 { x + 1 } else { x - 1 } }\noutput y = x\n' >branch.dfg
+status 124 "$DFG" run branch.dfg --feed n=7 --timeout 0.1
+has err "branch.dfg: node 'x/LoopCond' (LoopCond): in iteration "
 "$DFG" run forever.dfg >out 2>err &
 running=$!
 sleep 0.3

@@ -304,6 +304,16 @@ static struct dfg_err *run_watched(struct activation *activation, const struct i
 	return NULL;
 }
 
+/* The node of the instruction; of the end of an iteration, which is not a node's, the loop's condition. NULL: none. */
+static const struct plan_node *node_at(const struct activation *activation, const struct instruction *instruction)
+{
+	const struct dfg_plan *plan = activation->plan;
+	for (uint32_t n = 0; !instruction->node && instruction->loop && n < plan->count; n++)
+		if (plan->node[n].role == DFG_LOOP_COND && plan->frame_info->loop_of[n] == instruction->loop)
+			return &plan->node[n];
+	return instruction->node;
+}
+
 struct dfg_err *dfg_interpret_note(
 	const struct activation *activation, const struct instruction *instruction, struct dfg_err *err)
 {
@@ -314,7 +324,8 @@ struct dfg_err *dfg_interpret_note(
 		iteration[--depth] = activation->iteration[loop];
 	if (err && instruction->loop)
 		err = dfg_iteration_note(err, &frame_info->loop[instruction->loop], iteration + depth, LOOP_DEPTH_MAX - depth);
-	return instruction->node ? dfg_resolved_note(err, instruction->node->call) : err;
+	const struct plan_node *node = err ? node_at(activation, instruction) : NULL;
+	return node ? dfg_resolved_note(err, node->call) : err;
 }
 
 struct dfg_err *dfg_interpret_one(struct activation *activation, const struct instruction *instruction, bool watched)
