@@ -79,6 +79,8 @@ static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 	for (size_t i = 0; !err && i < arrays.count; i++)
 		if (!arrays.array[i].tensor.data && is_whole(&arrays, &arrays.array[i]))
 			err = dfg_arrays_read_listed(path, &arrays.array[i]);
+	if (!err && show_options.head >= 0 && !dfg_globals.json)
+		err = dfg_arrays_read_first(path, show_options.node, show_options.head, &arrays);
 	if (!err)
 		err = dfg_show_arrays(path, &arrays, &show_options, out);
 	dfg_arrays_release(&arrays);

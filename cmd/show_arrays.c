@@ -118,38 +118,13 @@ struct dfg_err *dfg_show_first_rows(const char *words, int64_t n, struct dfg_ten
 	return err || has_rows ? err : dfg_array_read_one(words, out_rows);
 }
 
-/* The first n rows of an array, from its elements or, if it is only listed, from the file. */
-static struct dfg_err *first_rows(
-	const char *path, const struct dfg_array *array, int64_t n, struct dfg_tensor *out_rows)
-{
-	struct dfg_text words = {0};
-	if (array->tensor.data || !dfg_shape_count(&array->tensor.shape)) {
-		DFG_TRY(dfg_tensor_share(&array->tensor, out_rows));
-		if (out_rows->shape.rank && out_rows->shape.dim[0] > n)
-			out_rows->shape.dim[0] = n;
-		return NULL;
-	}
-	dfg_text_add(&words, "%s[%s]", path, array->name);
-	struct dfg_err *err = dfg_text_check(&words);
-	if (!err)
-		err = dfg_show_first_rows(words.s, n, out_rows);
-	dfg_text_release(&words);
-	return err;
-}
-
-/* Prints the first rows of each array, or of the one that --node names. */
-static struct dfg_err *print_head(
+/* Prints each array, which are their first rows, or the one that --node names. */
+static void print_heads(
 	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out)
 {
-	for (size_t i = 0; i < arrays->count; i++) {
-		struct dfg_array rows = {.name = arrays->array[i].name};
-		if (options->node && strcmp(options->node, rows.name))
-			continue;
-		DFG_TRY(first_rows(path, &arrays->array[i], options->head, &rows.tensor));
-		print_whole(path, &rows, options->several, out);
-		dfg_tensor_release(&rows.tensor);
-	}
-	return NULL;
+	for (size_t i = 0; i < arrays->count; i++)
+		if (!options->node || !strcmp(options->node, arrays->array[i].name))
+			print_whole(path, &arrays->array[i], options->several, out);
 }
 
 struct dfg_err *dfg_show_arrays(
@@ -163,8 +138,10 @@ struct dfg_err *dfg_show_arrays(
 		print_json(arrays, one, out);
 		return NULL;
 	}
-	if (options->head >= 0)
-		return print_head(path, arrays, options, out);
+	if (options->head >= 0) {
+		print_heads(path, arrays, options, out);
+		return NULL;
+	}
 	if (one || arrays->count == 1) {
 		print_whole(path, one ? one : &arrays->array[0], options->several, out);
 		return NULL;

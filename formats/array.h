@@ -91,6 +91,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_arrays_list(const char *path, struct dfg_arra
 /* Reads the elements of an array that dfg_arrays_list gave without them. Does nothing in formats that are not listed. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_listed(const char *path, struct dfg_array *array);
 
+/*
+ * Reads the first n rows of each array that dfg_arrays_list gave for this path, or of the one with that name (NULL: all),
+ * and opens the file once. The tensors are replaced by the rows.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_first(
+	const char *path, const char *name, int64_t n, struct dfg_arrays *arrays);
+
 /* As dfg_arrays_read for bytes in memory, in a known format. Takes the blob, also on failure. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_blob(
 	struct dfg_blob *blob, const char *path, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays);

@@ -149,6 +149,58 @@ struct dfg_err *dfg_array_rows_read(struct dfg_array_rows *rows)
 	return NULL;
 }
 
+/* n may exceed the rows that there are. A scalar is read whole. */
+static struct dfg_err *read_first(struct dfg_array_rows *rows, int64_t n)
+{
+	struct dfg_row_reader *reader = rows->reader;
+	const struct dfg_shape *shape = dfg_array_rows_shape(rows);
+	struct dfg_shape first = *shape;
+	if (!shape->rank || shape->dim[0] <= n)
+		return dfg_array_rows_read(rows);
+	first.dim[0] = n;
+	if (!reader) {
+		rows->all.shape = first;
+		return NULL;
+	}
+	DFG_TRY(dfg_tensor_new(reader->dtype, &first, &rows->all));
+	return dfg_shape_count(&first) ? reader->read(reader, 0, n, &rows->all, 0) : NULL;
+}
+
+static struct dfg_err *replace_by_first(struct dfg_array *array, struct dfg_array_rows *rows, int64_t n)
+{
+	DFG_TRY(read_first(rows, n));
+	dfg_tensor_release(&array->tensor);
+	return dfg_tensor_share(&rows->all, &array->tensor);
+}
+
+/* The file is opened when the first array is found that was listed without elements. */
+static struct dfg_err *read_first_listed(struct dfg_array_file *file, struct dfg_array *array, int64_t n)
+{
+	bool found = true;
+	struct dfg_array_rows rows = {0};
+	struct dfg_err *err = NULL;
+	const bool is_listed = !array->tensor.data && dfg_shape_count(&array->tensor.shape);
+	if (is_listed && !file->bytes)
+		DFG_TRY(dfg_array_file_open(file->path, file));
+	err = is_listed ? file->codec->open(file, array->name, &rows, &found) : dfg_tensor_share(&array->tensor, &rows.all);
+	if (!err)
+		err = found ? replace_by_first(array, &rows, n) : DFG_ERR(DFG_BUG, "a listed array is not in the file");
+	dfg_array_rows_release(&rows);
+	return dfg_err_note(dfg_err_note(err, "%s", array->name), "%s", dfg_array_file_shown(file->path));
+}
+
+struct dfg_err *dfg_arrays_read_first(const char *path, const char *name, int64_t n, struct dfg_arrays *arrays)
+{
+	struct dfg_array_file file = {.path = path};
+	struct dfg_err *err = NULL;
+	for (size_t i = 0; !err && i < arrays->count; i++)
+		if (!name || !strcmp(name, arrays->array[i].name))
+			err = read_first_listed(&file, &arrays->array[i], n);
+	if (file.bytes)
+		dfg_array_file_close(&file);
+	return err;
+}
+
 struct dfg_err *dfg_array_read_for(const char *words, const struct dfg_array_input *input, bool regular,
 	struct dfg_tensor *out_tensor, struct dfg_err **out_unfit)
 {

@@ -5,6 +5,7 @@
 #include "lib/base/trial.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* HDF5, and NetCDF-4, which is a use of it: datasets by their paths, read by libhdf5 a few rows at a time. */
 enum { TRIAL_SECONDS = 10, DEPTH_MOST = 32, OBJECTS_MOST = 1 << 16, CACHE_BYTES = 64 << 20, CACHE_SLOTS = 10007 };
@@ -240,6 +241,15 @@ struct trial {
 	struct dataset *dataset;
 };
 
+/* The file that was listed last, whose datasets a trial has opened. */
+static struct stat listed;
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+		   a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 static void try_dataset(void *trial_)
 {
 	const struct trial *trial = trial_;
@@ -251,6 +261,7 @@ static void try_dataset(void *trial_)
 static struct dfg_err *open_named(
 	const struct dfg_array_file *file, const char *name, struct dfg_array_rows *out_rows, bool *out_found)
 {
+	struct stat now;
 	struct dataset *dataset = dfg_zeros(1, sizeof *dataset);
 	*out_found = false;
 	*out_rows = (struct dfg_array_rows){0};
@@ -264,7 +275,8 @@ static struct dfg_err *open_named(
 		dfg_free(dataset);
 		return err;
 	}
-	err = dfg_trial("libhdf5", try_dataset, &(struct trial){file, name, dataset}, TRIAL_SECONDS);
+	if (stat(file->path, &now) || !same_file(&now, &listed))
+		err = dfg_trial("libhdf5", try_dataset, &(struct trial){file, name, dataset}, TRIAL_SECONDS);
 	if (!err)
 		err = open_dataset(file, name, dataset, out_found);
 	bool kept = !err && *out_found;
@@ -410,6 +422,8 @@ static struct dfg_err *list_datasets(const struct dfg_array_file *file, struct d
 	struct dfg_err *err = dfg_trial("libhdf5", try_list, &(struct trial){.file = file}, TRIAL_SECONDS);
 	if (!err)
 		err = list_locked(file, out_arrays);
+	if (err || stat(file->path, &listed))
+		listed = (struct stat){0};
 	dfg_hdf5_leave();
 	return err;
 }
