@@ -3,16 +3,19 @@
 #include "formats/json.h"
 #include "formats/plan.h"
 #include "lib/base/folder.h"
+#include "lib/graph/facts.h"
 #include "lib/pass/verify/calls.h"
+#include "lib/pass/verify/row_independence.h"
 #include "lib/pass/verify/verify.h"
 #include "lib/pass/lower/lower.h"
 
 static int64_t errors = 20;
-static bool unknown_ops;
+static bool unknown_ops, tells_rows;
 
 static const struct dfg_opt options[] = {
 	{"errors", .takes = "N", .number = &errors, .least = 1, .help = "Stop after N errors in a file (20)."},
 	{"unknown-ops", .flag = &unknown_ops, .help = "Accept ops that dfg does not know."},
+	{"rows", .flag = &tells_rows, .help = "Tell whether requests for each declared output can share a step."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{"strict", .flag = &dfg_cmd_strict,
 		.help = "Reject what check only warns of, and fields that this version does not know."},
@@ -45,6 +48,30 @@ static struct dfg_err *lower(struct dfg_graph *graph)
 	return faults.err;
 }
 
+/* A line for each declared output: its rows are independent, or the node that mixes them and why. */
+static struct dfg_err *tell_rows(const struct dfg_graph *graph, struct dfg_facts *facts, const char *path)
+{
+	struct dfg_arena scratch = {0};
+	struct dfg_edge *in = dfg_arena_zeros(&scratch, graph->count, sizeof *in);
+	struct dfg_edge *out = dfg_arena_zeros(&scratch, graph->count, sizeof *out);
+	struct dfg_row_verdict *verdict = dfg_arena_zeros(&scratch, graph->count, sizeof *verdict);
+	uint32_t n_in = 0, n_out = 0;
+	struct dfg_err *err = in && out && verdict ? NULL : dfg_no_memory("the rows of the graph");
+	for (uint32_t n = 0; !err && n < graph->count; n++) {
+		if (dfg_node_role(&graph->node[n]) == DFG_PLACEHOLDER)
+			in[n_in++] = (struct dfg_edge){n, 0};
+		if (dfg_node_mark(&graph->node[n], "_dfg_output", NULL) && dfg_facts_outputs(facts, n))
+			out[n_out++] = (struct dfg_edge){n, 0};
+	}
+	if (!err)
+		err = dfg_row_independence(graph, facts, in, n_in, out, n_out, verdict);
+	for (uint32_t i = 0; !err && i < n_out; i++)
+		printf("%s: output '%s': %s\n", path, graph->node[out[i].node].name,
+			verdict[i].kind == DFG_ROWS_MIXED ? verdict[i].why : "its rows are independent");
+	dfg_arena_release(&scratch);
+	return err;
+}
+
 /*
  * Functions are checked as they are called; those with unknown ops cannot be checked. All resources are
  * zero-initialised and always released, so a step needs no knowledge of earlier ones.
@@ -52,14 +79,18 @@ static struct dfg_err *lower(struct dfg_graph *graph)
 static struct dfg_err *check_file(const char *path, struct verdict *verdict)
 {
 	struct dfg_graph_file file = {0};
+	struct dfg_facts facts = {0};
 	struct dfg_faults warnings = {.left = (long)errors};
 	const struct dfg_verify_options verify = {.most = (long)errors, .unknown_ops = !unknown_ops, .warnings = &warnings};
 	struct dfg_err *err = unknown_ops ? dfg_cmd_open_graph(path, &file) : dfg_cmd_open_thorough(path, &file);
 	if (!err && !unknown_ops)
 		err = dfg_err_note(lower(&file.graph), "%s", path);
 	if (!err)
-		err = dfg_err_note(dfg_verify(&file.graph, &verify, NULL), "%s", path);
+		err = dfg_err_note(dfg_verify(&file.graph, &verify, &facts), "%s", path);
+	if (!err && tells_rows)
+		err = dfg_err_note(tell_rows(&file.graph, &facts, path), "%s", path);
 	add_warnings(verdict, path, &warnings);
+	dfg_facts_release(&facts);
 	dfg_graph_close(&file);
 	return err;
 }

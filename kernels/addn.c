@@ -3,6 +3,7 @@
 
 #include "kernels/resource.h"
 #include "kernels/elementwise_rows.h"
+#include "kernels/row_rules.h"
 
 extern const struct dfg_op dfg_op_Add;
 
@@ -72,6 +73,7 @@ const struct dfg_op dfg_op_AddN = {
 	.sig = "<N: int, T: numeric|variant>(inputs: N * T) -> (sum: T)",
 	.flags = DFG_EXACT | DFG_IN_PLACE,
 	.shape = dfg_shape_same,
+	.rows = dfg_rows_all,
 	.gradient_fn = addn_gradient,
 	.kernel = {DFG_EACH_numeric(KERNEL)[DFG_VARIANT] = addn_variants},
 };

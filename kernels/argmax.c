@@ -1,5 +1,6 @@
 /* Index of the largest or smallest element along an axis: the first of equals. A NaN is chosen only if all are NaN. */
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 
@@ -78,6 +79,11 @@ DFG_EACH_bool(ARG, argmax, >)
 DFG_EACH_number(ARG, argmin, <)
 DFG_EACH_bool(ARG, argmin, <)
 
+static const char *arg_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return dfg_rows_along(node, by_row, 0, 1);
+}
+
 const struct dfg_op dfg_op_ArgMax = {
 	.name = "ArgMax",
 	.doc = "index of the largest element along the dimension",
@@ -86,6 +92,7 @@ const struct dfg_op dfg_op_ArgMax = {
 		"(input: T, dimension: Tidx) -> (output: output_type)",
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = arg_shape,
+	.rows = arg_rows,
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, argmax) DFG_EACH_bool(DFG_BY_DTYPE, argmax)},
 };
 
@@ -97,5 +104,6 @@ const struct dfg_op dfg_op_ArgMin = {
 		"(input: T, dimension: Tidx) -> (output: output_type)",
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = arg_shape,
+	.rows = arg_rows,
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, argmin) DFG_EACH_bool(DFG_BY_DTYPE, argmin)},
 };

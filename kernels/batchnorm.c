@@ -1,6 +1,7 @@
 #include "lib/base/vector.h"
 #include "kernels/gradient_helpers.h"
 #include "lib/graph/kernel.h"
+#include "kernels/row_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -356,6 +357,11 @@ static struct dfg_err *second(struct dfg_gradient *node)
 	return dfg_gradient_formula(node, first ? volume_first : volume);
 }
 
+static const char *forward_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return node->call->attr[TRAINING].b ? "it normalises by the statistics of the batch" : dfg_rows_first(node, by_row);
+}
+
 const struct dfg_op dfg_op_FusedBatchNorm = {
 	.name = "FusedBatchNorm",
 	.doc = "each channel normalised to mean 0 and variance 1, then scaled and moved",
@@ -364,6 +370,7 @@ const struct dfg_op dfg_op_FusedBatchNorm = {
 		"reserve_space_1: T, reserve_space_2: T)",
 	.attr = {ATTRS("NHWC|NCHW"), FACTOR_ATTR},
 	.shape = forward_shape,
+	.rows = forward_rows,
 	.gradient = GRADIENT("FusedBatchNormGrad", ""),
 	.kernel = {[DFG_F32] = forward},
 };
@@ -376,6 +383,7 @@ const struct dfg_op dfg_op_FusedBatchNormV2 = {
 		"batch_variance: U, reserve_space_1: U, reserve_space_2: U)",
 	.attr = {ATTRS("NHWC|NCHW"), FACTOR_ATTR},
 	.shape = forward_shape,
+	.rows = forward_rows,
 	.gradient = GRADIENT("FusedBatchNormGradV2", ""),
 	.kernel = {[DFG_F32] = forward},
 };
@@ -388,6 +396,7 @@ const struct dfg_op dfg_op_FusedBatchNormV3 = {
 		"batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
 	.attr = {ATTRS("NHWC|NCHW|NDHWC|NCDHW"), FACTOR_ATTR},
 	.shape = forward_shape,
+	.rows = forward_rows,
 	.gradient = GRADIENT("FusedBatchNormGradV3", ", reserve_space_3"),
 	.kernel = {[DFG_F32] = forward},
 };

@@ -1,5 +1,6 @@
 #include "lib/base/vector.h"
 #include "lib/graph/kernel.h"
+#include "kernels/row_rules.h"
 
 #include <string.h>
 
@@ -123,6 +124,7 @@ const struct dfg_op dfg_op_BiasAdd = {
 	.attr = {"data_format: string = 'NHWC' in NHWC|NCHW"},
 	.flags = DFG_IN_PLACE,
 	.shape = bias_shape,
+	.rows = dfg_rows_matrix,
 	.gradient = "dvalue = doutput\ndbias = BiasAddGrad(doutput, data_format = data_format)",
 	.kernel = {DFG_EACH_numeric(DFG_FOR_DTYPE, bias_add)},
 };
@@ -133,6 +135,7 @@ const struct dfg_op dfg_op_BiasAddV1 = {
 	.sig = "<T: numeric>(value: T, bias: T) -> (output: T)",
 	.flags = DFG_IN_PLACE,
 	.shape = bias_shape,
+	.rows = dfg_rows_matrix,
 	.gradient = "dvalue = doutput\ndbias = BiasAddGrad(doutput)",
 	.kernel = {DFG_EACH_numeric(DFG_FOR_DTYPE, bias_add)},
 };

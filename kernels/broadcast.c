@@ -3,6 +3,7 @@
 
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 static struct dfg_err *broadcast_to_shape(struct dfg_infer *node)
 {
@@ -187,12 +188,18 @@ static struct dfg_err *tile_run(struct dfg_kernel *ctx)
  * The gradient splits each dimension into [multiple, dim] and sums over the multiples, which are the even axes. Pack
  * along axis 1 makes that shape.
  */
+static const char *tile_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return by_row == 1 && dfg_int_of(node, 1, 0) == 1 ? NULL : "it may repeat the batch";
+}
+
 const struct dfg_op dfg_op_Tile = {
 	.name = "Tile",
 	.doc = "input repeated, multiples[i] times along dimension i",
 	.sig = "<T: type, Tmultiples: index = i32>(input: T, multiples: Tmultiples) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = tile_shape,
+	.rows = tile_rows,
 	.gradient =
 		"dinput = Reshape(Sum(Reshape(doutput, Reshape(Pack([i32(multiples), Shape(input)], axis = 1), [-1])),"
 		" Range(0, 2 * Size(multiples), 2)), Shape(input))",

@@ -1,5 +1,6 @@
 /* Elements of another type: by value (Cast) or by their bits (Bitcast). */
 #include "lib/graph/kernel.h"
+#include "kernels/row_rules.h"
 
 enum { TRUNCATE };
 enum { FROM, TO };
@@ -78,6 +79,7 @@ const struct dfg_op dfg_op_Cast = {
 	.means = DFG_MEANS_CAST,
 	.shape = cast_shape,
 	.known = cast_known,
+	.rows = dfg_rows_first,
 	.gradient = "dx = Cast(dy, DstT = SrcT)",
 	.run = cast_run,
 };

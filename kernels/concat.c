@@ -2,6 +2,7 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 
@@ -155,6 +156,30 @@ static struct dfg_err *concat_gradient(struct dfg_gradient *node)
 	return err;
 }
 
+static const char *join_rows(const struct dfg_infer *node, uint64_t by_row, int axis)
+{
+	for (int i = 0; i < node->call->n_in; i++)
+		if ((by_row >> i & 1) == (i == axis))
+			return "some of its inputs depend on the batch and others do not";
+	return dfg_rows_axis(dfg_int_of(node, axis, 0), node->out[0].rank);
+}
+
+static const char *concat_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return join_rows(node, by_row, node->call->n_in - 1);
+}
+
+static const char *concat_first_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return join_rows(node, by_row, 0);
+}
+
+static const char *pack_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	const char *why = dfg_rows_all(node, by_row);
+	return why ? why : dfg_rows_axis(node->call->attr[0].i, node->out[0].rank);
+}
+
 const struct dfg_op dfg_op_Concat = {
 	.name = "Concat",
 	.doc = "the values one after another along an axis (older form)",
@@ -162,6 +187,7 @@ const struct dfg_op dfg_op_Concat = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
 	.known = concat_known,
+	.rows = concat_first_rows,
 	.gradient_fn = concat_gradient,
 	.run = concat_run,
 };
@@ -173,6 +199,7 @@ const struct dfg_op dfg_op_ConcatV2 = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
 	.known = concat_known,
+	.rows = concat_rows,
 	.gradient_fn = concat_gradient,
 	.run = concat_run,
 };
@@ -288,6 +315,7 @@ const struct dfg_op dfg_op_Pack = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = pack_shape,
 	.known = pack_known,
+	.rows = pack_rows,
 	.gradient_fn = pack_gradient,
 	.run = pack_run,
 };

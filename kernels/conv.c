@@ -1,4 +1,5 @@
 #include "kernels/conv/convolve.h"
+#include "kernels/row_rules.h"
 
 /*
  * Convolutions of two and three dimensions. All ops of the family relate the same three tensors: image, filter and
@@ -218,6 +219,7 @@ const struct dfg_op dfg_op_Conv2D = {
 	.attr = ATTRS_2D,
 	.flags = DFG_EXPENSIVE,
 	.shape = conv_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dinput = Conv2DBackpropInput(Shape(input), filter, doutput, " SAME_2D
 				"\n"
 				"dfilter = Conv2DBackpropFilter(input, Shape(filter), doutput, " SAME_2D,
@@ -265,6 +267,7 @@ const struct dfg_op dfg_op_Conv3D = {
 	.attr = ATTRS_3D,
 	.flags = DFG_EXPENSIVE,
 	.shape = conv_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dinput = Conv3DBackpropInputV2(Shape(input), filter, doutput, " SAME_3D
 				"\n"
 				"dfilter = Conv3DBackpropFilterV2(input, Shape(filter), doutput, " SAME_3D,

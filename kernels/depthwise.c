@@ -1,5 +1,6 @@
 #include "kernels/conv/depthwise.h"
 #include "lib/base/vector.h"
+#include "kernels/row_rules.h"
 
 #include <string.h>
 
@@ -273,6 +274,7 @@ const struct dfg_op dfg_op_DepthwiseConv2dNative = {
 	.attr = ATTRS,
 	.flags = DFG_EXPENSIVE,
 	.shape = forward_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dinput = DepthwiseConv2dNativeBackpropInput(Shape(input), filter, doutput, " SAME
 				"\n"
 				"dfilter = DepthwiseConv2dNativeBackpropFilter(input, Shape(filter), doutput, " SAME,

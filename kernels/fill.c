@@ -2,6 +2,7 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -222,6 +223,12 @@ static struct dfg_err *one_hot_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
+static const char *one_hot_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	const char *why = dfg_rows_first(node, by_row);
+	return why ? why : dfg_rows_axis(node->call->attr[0].i, node->out[0].rank);
+}
+
 const struct dfg_op dfg_op_OneHot = {
 	.name = "OneHot",
 	.doc = "a new dimension of size depth, on_value at the index and off_value elsewhere",
@@ -229,6 +236,7 @@ const struct dfg_op dfg_op_OneHot = {
 	.attr = {"axis: int = -1"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = one_hot_shape,
+	.rows = one_hot_rows,
 	.gradient =
 		"is_on = OneHot(indices, depth, true, false, axis = axis)\n"
 		"all = Range(0, Rank(doutput), 1)\n"

@@ -2,6 +2,7 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -161,6 +162,17 @@ static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
+/* A lookup of each row's indices in a table that is the same for all, or along another axis of each row. */
+static const char *rows_gathered(const struct dfg_infer *node, uint64_t by_row)
+{
+	int64_t axis = node->call->n_in > 2 ? dfg_int_of(node, 2, 0) : 0;
+	if (node->call->n_in > 2 && node->call->attr[0].i)
+		return "it has batch dimensions";
+	if (by_row == 1)
+		return dfg_rows_axis(axis, node->in[0]->rank);
+	return by_row == 2 && axis == 0 && node->in[1]->rank > 0 ? NULL : "it gathers by the batch along another axis";
+}
+
 const struct dfg_op dfg_op_Gather = {
 	.name = "Gather",
 	.doc = "the rows of params at indices",
@@ -169,6 +181,7 @@ const struct dfg_op dfg_op_Gather = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = gather_shape,
 	.known = gather_known,
+	.rows = rows_gathered,
 	.gradient_fn = gather_gradient,
 	.run = gather_run,
 };
@@ -211,6 +224,7 @@ const struct dfg_op dfg_op_GatherV2 = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = gather_shape,
 	.known = gather_known,
+	.rows = rows_gathered,
 	.gradient_fn = gather_v2_gradient,
 	.run = gather_run,
 };

@@ -1,5 +1,6 @@
 #include "kernels/math.h"
 #include "lib/graph/kernel.h"
+#include "kernels/row_rules.h"
 
 /*
  * Local response normalisation (Krizhevsky et al. 2012): x / (bias + alpha * s) ^ beta, where s is the sum of squares
@@ -132,6 +133,7 @@ const struct dfg_op dfg_op_LRN = {
 	.sig = "<T: half|f32 = f32>(input: T) -> (output: T)",
 	.attr = ATTRS,
 	.shape = lrn_shape,
+	.rows = dfg_rows_first,
 	.gradient =
 		"dinput = LRNGrad(doutput, input, output, depth_radius = depth_radius, bias = bias, alpha = alpha, "
 		"beta = beta)",

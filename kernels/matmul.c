@@ -1,5 +1,6 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/row_rules.h"
 
 #include <tgmath.h>
 
@@ -248,6 +249,23 @@ static struct dfg_err *matmul_gradient(struct dfg_gradient *node)
 	return dfg_gradient_formula(node, MATMUL_GRADIENT("a", "b"));
 }
 
+/* An element's sum depends on k alone, so a row of a has the same bits in any matrix. */
+static const char *matmul_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return node->call->attr[TRANSPOSE_A].b ? "it transposes the batch" : dfg_rows_first(node, by_row);
+}
+
+static const char *batch_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	int rank = node->in[A]->rank > node->in[B]->rank ? node->in[A]->rank : node->in[B]->rank;
+	if (rank < 3)
+		return "the batch is an axis of the matrices";
+	for (int i = A; i <= B; i++)
+		if ((by_row >> i & 1) ? node->in[i]->rank != rank : node->in[i]->rank == rank && node->in[i]->dim[0] != 1)
+			return "it broadcasts the batch along another axis";
+	return NULL;
+}
+
 const struct dfg_op dfg_op_MatMul = {
 	.name = "MatMul",
 	.doc = "matrix product of a and b",
@@ -258,6 +276,7 @@ const struct dfg_op dfg_op_MatMul = {
 		"grad_b: bool = false"},
 	.flags = DFG_EXPENSIVE,
 	.shape = matmul_shape,
+	.rows = matmul_rows,
 	.gradient_fn = matmul_gradient,
 	KERNELS(matmul),
 };
@@ -281,6 +300,7 @@ const struct dfg_op dfg_op_BatchMatMul = {
 	.attr = ADJOINT_ATTRS,
 	.flags = DFG_EXPENSIVE,
 	.shape = batch_shape,
+	.rows = batch_rows,
 	.gradient = ADJOINT_GRADIENT,
 	KERNELS(batch_matmul),
 };
@@ -292,6 +312,7 @@ const struct dfg_op dfg_op_BatchMatMulV2 = {
 	.attr = ADJOINT_ATTRS,
 	.flags = DFG_EXPENSIVE | DFG_BROADCASTS,
 	.shape = broadcast_shape,
+	.rows = batch_rows,
 	.gradient = ADJOINT_GRADIENT,
 	KERNELS(broadcast_matmul),
 };

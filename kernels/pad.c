@@ -1,6 +1,7 @@
 /* Borders around a tensor: of one value, or mirrored from its elements. */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -81,12 +82,19 @@ static struct dfg_err *pad_run(struct dfg_kernel *ctx)
 /* The first column of paddings is the offset of the input in the output. */
 #define PAD_GRADIENT "dinput = Slice(doutput, Reshape(Slice(i32(paddings), [0, 0], [-1, 1]), [-1]), Shape(input))"
 
+static const char *pad_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	bool is_plain = by_row == 1 && dfg_int_of(node, 1, 0) == 0 && dfg_int_of(node, 1, 1) == 0;
+	return is_plain ? NULL : "it may add rows to the batch";
+}
+
 const struct dfg_op dfg_op_Pad = {
 	.name = "Pad",
 	.doc = "input in a border of zeros: paddings[d] elements before and after it along dimension d",
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = pad_shape,
+	.rows = pad_rows,
 	.gradient = PAD_GRADIENT,
 	.run = pad_run,
 };
@@ -97,6 +105,7 @@ const struct dfg_op dfg_op_PadV2 = {
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = pad_shape,
+	.rows = pad_rows,
 	.gradient = PAD_GRADIENT
 	"\n"
 	"is_input = PadV2(Fill(Shape(input), true), paddings, false)\n"
@@ -185,6 +194,7 @@ const struct dfg_op dfg_op_MirrorPad = {
 	.attr = {"mode: string in REFLECT|SYMMETRIC"},
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = mirror_shape,
+	.rows = pad_rows,
 	.gradient = "dinput = MirrorPadGrad(doutput, paddings, mode = mode)",
 	.run = mirror_run,
 };

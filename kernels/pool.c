@@ -1,5 +1,6 @@
 #include "kernels/pool_loops.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 /* Pooling of images. */
 enum { PADDING, FORMAT, KSIZE, STRIDES, EXPLICIT }; /* attributes; the V2 forms have KSIZE and STRIDES as inputs */
@@ -274,6 +275,7 @@ const struct dfg_op dfg_op_MaxPool = {
 	.sig = "<T: number = f32>(input: T) -> (output: T)",
 	.attr = {ATTRS_EXPLICIT},
 	.shape = pool_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dinput = MaxPoolGrad(input, output, doutput, explicit_paddings = explicit_paddings, " SAME_LISTS,
 	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, max_pool)},
 };
@@ -334,6 +336,7 @@ const struct dfg_op dfg_op_AvgPool = {
 	.sig = "<T: float>(value: T) -> (output: T)",
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = pool_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dvalue = AvgPoolGrad(Shape(value), doutput, " SAME_LISTS,
 	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, average_pool)},
 };

@@ -1,5 +1,6 @@
 #include "kernels/pool_loops.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 /* Pooling of volumes [batch, depth, height, width, channels]. */
 enum { PADDING, FORMAT, KSIZE, STRIDES }; /* attributes */
@@ -126,6 +127,7 @@ const struct dfg_op dfg_op_MaxPool3D = {
 	.sig = "<T: float>(input: T) -> (output: T)",
 	.attr = ATTRS,
 	.shape = pool_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dinput = MaxPool3DGrad(input, output, doutput, " SAME,
 	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, max_pool)},
 };
@@ -156,6 +158,7 @@ const struct dfg_op dfg_op_AvgPool3D = {
 	.sig = "<T: float>(input: T) -> (output: T)",
 	.attr = ATTRS,
 	.shape = pool_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dinput = AvgPool3DGrad(Shape(input), doutput, " SAME,
 	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, average_pool)},
 };

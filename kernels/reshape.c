@@ -3,6 +3,7 @@
  */
 #include "kernels/gradient_helpers.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 
@@ -83,6 +84,44 @@ static struct dfg_err *reshape_shape(struct dfg_infer *node)
 	return NULL;
 }
 
+/* Elements stay in their rows if a row has as many of them as before. */
+static const char *reshape_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	const struct dfg_shape *in = node->in[0], *out = &node->out[0];
+	int64_t before = 1, after = 1;
+	if (by_row != 1 || in->rank < 1 || out->rank < 1 || dfg_int_of(node, 1, 0) >= 0)
+		return "its shape fixes or depends on the number of rows";
+	for (int d = 1; d < in->rank; d++)
+		if (in->dim[d] < 0 || __builtin_mul_overflow(before, in->dim[d], &before))
+			return "the elements of a row are not known before it runs";
+	for (int d = 1; d < out->rank; d++)
+		if (out->dim[d] < 0 || __builtin_mul_overflow(after, out->dim[d], &after))
+			return "the elements of a row are not known before it runs";
+	return before == after ? NULL : "it moves elements between rows";
+}
+
+static const char *expand_dims_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	int rank = node->in[0]->rank;
+	return by_row == 1 ? dfg_rows_axis(dfg_int_of(node, 1, 0), rank < 0 ? rank : rank + 1)
+					   : "its axis depends on the batch";
+}
+
+static const char *squeeze_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	const struct dfg_list *axes = node->call->attr[0].list;
+	const char *why = axes->count ? dfg_rows_first(node, by_row) : "it removes the batch where that is one row";
+	for (uint32_t i = 0; i < axes->count && !why; i++)
+		why = dfg_rows_axis(axes->item[i].i, node->in[0]->rank);
+	return why;
+}
+
+static const char *ensure_shape_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	const struct dfg_shape *shape = node->call->attr[0].shape;
+	return shape->rank > 0 && shape->dim[0] >= 0 ? "it fixes the number of rows" : dfg_rows_first(node, by_row);
+}
+
 const struct dfg_op dfg_op_Reshape = {
 	.name = "Reshape",
 	.doc = "the elements of tensor in another shape, of which one dimension may be -1: computed from the others",
@@ -90,6 +129,7 @@ const struct dfg_op dfg_op_Reshape = {
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = reshape_shape,
 	.known = view_known,
+	.rows = reshape_rows,
 	.gradient = "dtensor = Reshape(doutput, Shape(tensor))",
 	.run = view_run,
 };
@@ -120,6 +160,7 @@ const struct dfg_op dfg_op_ExpandDims = {
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = expand_dims_shape,
 	.known = view_known,
+	.rows = expand_dims_rows,
 	.gradient = "dinput = Reshape(doutput, Shape(input))",
 	.run = view_run,
 };
@@ -163,6 +204,7 @@ const struct dfg_op dfg_op_Squeeze = {
 	.flags = DFG_VIEW | DFG_EXACT,
 	.shape = squeeze_shape,
 	.known = view_known,
+	.rows = squeeze_rows,
 	.gradient = "dinput = Reshape(doutput, Shape(input))",
 	.run = view_run,
 };
@@ -185,6 +227,7 @@ const struct dfg_op dfg_op_EnsureShape = {
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = ensure_shape_shape,
 	.known = view_known,
+	.rows = ensure_shape_rows,
 	.gradient = "dinput = doutput",
 	.run = view_run,
 };
@@ -202,6 +245,7 @@ const struct dfg_op dfg_op_StopGradient = {
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = same_shape,
 	.known = view_known,
+	.rows = dfg_rows_first,
 	.gradient = "",
 	.run = view_run,
 };
@@ -221,6 +265,7 @@ const struct dfg_op dfg_op_PreventGradient = {
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = same_shape,
 	.known = view_known,
+	.rows = dfg_rows_first,
 	.gradient_fn = prevent_gradient,
 	.run = view_run,
 };

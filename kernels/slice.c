@@ -2,6 +2,7 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -76,6 +77,20 @@ static struct dfg_err *slice_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
+static const char *slice_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	bool is_whole = by_row == 1 && dfg_int_of(node, 1, 0) == 0 && dfg_int_of(node, 2, 0) == -1;
+	return is_whole ? NULL : "it takes some rows of the batch";
+}
+
+static const char *strided_slice_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	const union dfg_value *mask = node->call->attr;
+	bool is_whole = by_row == 1 && (mask[0].i & mask[1].i & 1) && !((mask[2].i | mask[3].i | mask[4].i) & 1) &&
+					dfg_int_of(node, 3, 0) == 1;
+	return is_whole ? NULL : "it takes some rows of the batch";
+}
+
 const struct dfg_op dfg_op_Slice = {
 	.name = "Slice",
 	.doc = "the part of input that begins at begin and has size elements along each axis; -1: up to the end",
@@ -83,6 +98,7 @@ const struct dfg_op dfg_op_Slice = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = slice_shape,
 	.known = slice_known,
+	.rows = slice_rows,
 	.gradient = "dinput = Pad(doutput, Pack([i32(begin), Shape(input) - Shape(output) - i32(begin)], axis = 1))",
 	.run = slice_run,
 };
@@ -328,6 +344,7 @@ const struct dfg_op dfg_op_StridedSlice = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = strided_slice_shape,
 	.known = strided_slice_known,
+	.rows = strided_slice_rows,
 	.gradient_fn = strided_slice_gradient,
 	.run = strided_slice_run,
 };

@@ -20,6 +20,7 @@ struct work {
 #define NEAR (sizeof(TYPE) == 4 ? EXP_NEAR_F32 : EXP_NEAR_F64)
 #define TEMPLATE "kernels/softmax.inc"
 #include "kernels/each_float.inc"
+#include "kernels/row_rules.h"
 
 int64_t dfg_softmax_rows_in_block(int64_t n)
 {
@@ -64,6 +65,7 @@ const struct dfg_op dfg_op_Softmax = {
 	.doc = "exponentials of a row divided by their sum",
 	.sig = "<T: float>(logits: T) -> (softmax: T)",
 	.shape = softmax_shape,
+	.rows = dfg_rows_matrix,
 	.gradient = "dlogits = (dsoftmax - Sum(dsoftmax * softmax, [-1], keep_dims = true)) * softmax",
 	.kernel = {[DFG_F32] = softmax, [DFG_F64] = softmax},
 };
@@ -73,6 +75,7 @@ const struct dfg_op dfg_op_LogSoftmax = {
 	.doc = "logarithm of a row's softmax",
 	.sig = "<T: float>(logits: T) -> (logsoftmax: T)",
 	.shape = softmax_shape,
+	.rows = dfg_rows_matrix,
 	.gradient = "dlogits = dlogsoftmax - Sum(dlogsoftmax, [-1], keep_dims = true) * Exp(logsoftmax)",
 	.kernel = {[DFG_F32] = log_softmax, [DFG_F64] = log_softmax},
 };

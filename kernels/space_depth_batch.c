@@ -1,6 +1,7 @@
 /* Blocks of pixels rearranged as channels (SpaceToDepth) or as a batch (SpaceToBatchND), and back. */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -120,6 +121,7 @@ const struct dfg_op dfg_op_SpaceToDepth = {
 	.attr = DEPTH_ATTRS,
 	.flags = DFG_EXACT,
 	.shape = space_to_depth_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dinput = DepthToSpace(doutput, block_size = block_size, data_format = data_format)",
 	.run = space_to_depth_run,
 };
@@ -131,6 +133,7 @@ const struct dfg_op dfg_op_DepthToSpace = {
 	.attr = DEPTH_ATTRS,
 	.flags = DFG_EXACT,
 	.shape = depth_to_space_shape,
+	.rows = dfg_rows_first,
 	.gradient = "dinput = SpaceToDepth(doutput, block_size = block_size, data_format = data_format)",
 	.run = depth_to_space_run,
 };

@@ -2,6 +2,7 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 
@@ -112,12 +113,29 @@ static struct dfg_err *split_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
+static const char *split_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return dfg_rows_along(node, by_row, 1, 0);
+}
+
+static const char *split_v_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return dfg_rows_along(node, by_row, 0, 2);
+}
+
+static const char *unpack_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	const char *why = dfg_rows_first(node, by_row);
+	return why ? why : dfg_rows_axis(node->call->attr[0].i, node->in[0]->rank);
+}
+
 const struct dfg_op dfg_op_Split = {
 	.name = "Split",
 	.doc = "value in num_split equal parts along an axis",
 	.sig = "<T: type, num_split: int>(split_dim: i32, value: T) -> (output: num_split * T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = split_shape,
+	.rows = split_rows,
 	.gradient_fn = split_gradient,
 	.run = split_run,
 };
@@ -197,6 +215,7 @@ const struct dfg_op dfg_op_SplitV = {
 		"(value: T, size_splits: Tlen, split_dim: i32) -> (output: num_split * T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = split_v_shape,
+	.rows = split_v_rows,
 	.gradient_fn = split_v_gradient,
 	.run = split_v_run,
 };
@@ -250,6 +269,7 @@ const struct dfg_op dfg_op_Unpack = {
 	.flags = DFG_EXACT,
 	.shape = unpack_shape,
 	.known = unpack_known,
+	.rows = unpack_rows,
 	.gradient_fn = unpack_gradient,
 	.run = unpack_run,
 };

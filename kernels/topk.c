@@ -1,5 +1,6 @@
 /* The largest elements of rows, and whether a target is among them. */
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -153,6 +154,7 @@ const struct dfg_op dfg_op_TopKV2 = {
 	.attr = {"sorted: bool = true"},
 	.flags = DFG_EXACT,
 	.shape = top_k_shape,
+	.rows = dfg_rows_matrix,
 	.gradient = TOP_K_GRADIENT,
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, top_k)},
 };

@@ -1,6 +1,7 @@
 /* Transpose, InvertPermutation, ReverseV2. */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 
@@ -48,12 +49,18 @@ static struct dfg_err *transpose_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
+static const char *transpose_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return by_row == 1 && dfg_int_of(node, 1, 0) == 0 ? NULL : "it moves the batch to another axis";
+}
+
 const struct dfg_op dfg_op_Transpose = {
 	.name = "Transpose",
 	.doc = "x with its axes in another order: axis i of the result is axis perm[i] of x",
 	.sig = "<T: type, Tperm: index = i32>(x: T, perm: Tperm) -> (y: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = transpose_shape,
+	.rows = transpose_rows,
 	.gradient = "dx = Transpose(dy, InvertPermutation(perm))",
 	.run = transpose_run,
 };

@@ -7,6 +7,7 @@
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 #include "lib/pass/grad/grad.h"
+#include "kernels/row_rules.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -259,6 +260,12 @@ static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
+static const char *gather_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	bool is_plain = by_row == 2 && node->in[1]->rank > 0 && !node->call->attr[BATCH_DIMS].i;
+	return is_plain ? NULL : "it gathers by the batch along another axis";
+}
+
 const struct dfg_op dfg_op_ResourceGather = {
 	.name = "ResourceGather",
 	.doc = "the rows of a variable at indices",
@@ -266,6 +273,7 @@ const struct dfg_op dfg_op_ResourceGather = {
 	.attr = {[BATCH_DIMS] = "batch_dims: int = 0", "validate_indices: bool = true"},
 	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
 	.shape = gather_shape,
+	.rows = gather_rows,
 	.gradient_fn = gather_gradient,
 	.run = gather_run,
 };

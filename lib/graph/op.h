@@ -341,6 +341,14 @@ struct dfg_op {
 	struct dfg_err *(*known)(struct dfg_infer *node);
 
 	/*
+	 * Whether rows are independent, for nodes with an input that depends on the batch: row r of each output, its slice at
+	 * r of axis 0, depends on row r of the inputs in by_row (bit i: input i) and on all of the other inputs, and has the
+	 * bits that it has in a batch of one row. node->out are the inferred shapes. NULL, or the reason why not. Elementwise
+	 * ops and reductions have a common rule (lib/pass/verify/row_independence.h); other ops without `rows` mix them.
+	 */
+	const char *(*rows)(const struct dfg_infer *node, uint64_t by_row);
+
+	/*
 	 * The gradient as a formula (lib/lang/lang.h), which reads the inputs, outputs, attributes and d<output>, and
 	 * assigns d<input>.
 	 */

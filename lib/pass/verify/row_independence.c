@@ -1,0 +1,296 @@
+#include "lib/pass/verify/row_independence.h"
+
+#include "lib/graph/cycle.h"
+
+#include <stdio.h>
+
+/* By tensor (facts->first): its kind and, of one that is mixed, the node and the reason. */
+struct analysis {
+	const struct dfg_graph *graph;
+	struct dfg_facts *facts;
+	struct dfg_arena scratch;
+	uint8_t *kind;
+	bool *is_fed;
+	uint32_t *culprit; /* by node: the node that mixes rows; of a node with a mixed output */
+	const char **why;  /* by node: of a culprit */
+	uint8_t *effect;   /* by node: the worst kind of what it waits for or computes; decides by control edges */
+	bool changed;
+};
+
+static size_t number(const struct analysis *a, struct dfg_edge edge)
+{
+	return a->facts->first[edge.node] + (uint32_t)edge.port;
+}
+
+static bool is_data(const struct analysis *a, struct dfg_edge edge)
+{
+	return edge.port >= 0 && (uint32_t)edge.port < dfg_facts_outputs(a->facts, edge.node);
+}
+
+static enum dfg_row_kind kind_of(const struct analysis *a, struct dfg_edge edge)
+{
+	return is_data(a, edge) ? a->kind[number(a, edge)] : DFG_ROWS_NONE;
+}
+
+static void set_kind(struct analysis *a, struct dfg_edge edge, enum dfg_row_kind kind)
+{
+	size_t at = number(a, edge);
+	if (a->is_fed[at] || a->kind[at] >= kind)
+		return;
+	a->kind[at] = (uint8_t)kind;
+	a->changed = true;
+}
+
+static void set_outputs(struct analysis *a, uint32_t n, enum dfg_row_kind kind)
+{
+	for (uint32_t port = 0; port < dfg_facts_outputs(a->facts, n); port++)
+		set_kind(a, (struct dfg_edge){n, (int32_t)port}, kind);
+	if (a->effect[n] < kind) {
+		a->effect[n] = (uint8_t)kind;
+		a->changed = true;
+	}
+}
+
+static void mix(struct analysis *a, uint32_t n, uint32_t culprit, const char *why)
+{
+	if (a->effect[n] != DFG_ROWS_MIXED) {
+		a->culprit[n] = culprit;
+		a->why[n] = why;
+	}
+	set_outputs(a, n, DFG_ROWS_MIXED);
+}
+
+/* Operands broadcast: those with rows have all axes of the result, the others do not have its first. */
+static const char *elementwise(const struct dfg_infer *node, uint64_t by_row)
+{
+	int rank = 0;
+	for (int i = 0; i < node->call->n_in; i++) {
+		if (node->in[i]->rank < 0)
+			return "the rank of an input is not known before it runs";
+		rank = node->in[i]->rank > rank ? node->in[i]->rank : rank;
+	}
+	for (int i = 0; i < node->call->n_in; i++) {
+		const struct dfg_shape *in = node->in[i];
+		if ((by_row >> i & 1) ? in->rank != rank : in->rank == rank && in->dim[0] != 1)
+			return "it broadcasts the batch along another axis";
+	}
+	return NULL;
+}
+
+static const char *reduction(const struct dfg_infer *node, uint64_t by_row)
+{
+	const struct dfg_known_value *axes = node->known[1];
+	int rank = node->in[0]->rank;
+	if (by_row != 1 || !dfg_known_whole(axes) || rank < 0)
+		return "its axes are not known before it runs";
+	for (int64_t i = 0; i < axes->count; i++)
+		if (axes->v[i] == 0 || axes->v[i] == -rank)
+			return "it reduces over the batch";
+	return NULL;
+}
+
+static bool has_row(const struct dfg_op *op)
+{
+	for (int i = 0; i < DFG_DTYPES; i++)
+		if (op->row[i])
+			return true;
+	return false;
+}
+
+static bool has_reducer(const struct dfg_op *op)
+{
+	for (int i = 0; i < DFG_DTYPES; i++)
+		if (op->reducer[i])
+			return true;
+	return false;
+}
+
+static const char *judge_op(const struct dfg_infer *node, uint64_t by_row)
+{
+	const struct dfg_op *op = node->call->op;
+	if (op->rows)
+		return op->rows(node, by_row);
+	if (has_row(op))
+		return elementwise(node, by_row);
+	if (has_reducer(op))
+		return reduction(node, by_row);
+	return op->means == DFG_MEANS_OF_SHAPE ? "its value depends on the number of rows"
+										   : "its rows are not known to be independent";
+}
+
+/* An output of a node with rows whose leading dimension is fixed cannot be a batch. */
+static void give_rows(struct analysis *a, uint32_t n)
+{
+	for (uint32_t port = 0; port < dfg_facts_outputs(a->facts, n); port++) {
+		const struct dfg_shape *shape = &dfg_facts_of(a->facts, (struct dfg_edge){n, (int32_t)port})->shape;
+		bool has_rows = shape->rank > 0 && shape->dim[0] < 0;
+		set_kind(a, (struct dfg_edge){n, (int32_t)port}, has_rows ? DFG_ROWS_EACH : DFG_ROWS_MIXED);
+		if (!has_rows && a->culprit[n] == DFG_NONE) {
+			a->culprit[n] = n;
+			a->why[n] = "an output has no rows";
+		}
+	}
+	if (a->effect[n] < DFG_ROWS_EACH) {
+		a->effect[n] = DFG_ROWS_EACH;
+		a->changed = true;
+	}
+}
+
+/* Resolves the node and asks its op. */
+static struct dfg_err *judge(struct analysis *a, uint32_t n, uint64_t by_row, const char **out_why)
+{
+	const struct dfg_node *node = &a->graph->node[n];
+	struct dfg_arena brief = {0};
+	struct dfg_resolved_node call;
+	struct dfg_infer infer = {.call = &call, .arena = &brief};
+	const struct dfg_shape **in = dfg_arena_zeros(&brief, node->n_in, sizeof *in);
+	const struct dfg_known_value **known = dfg_arena_zeros(&brief, node->n_in, sizeof *known);
+	struct dfg_shape *out = dfg_arena_zeros(&brief, dfg_facts_outputs(a->facts, n), sizeof *out);
+	struct dfg_err *err = in && known && out ? dfg_facts_resolve(a->facts, a->graph, n, &brief, &call)
+											 : dfg_no_memory("the rows of a node");
+	for (uint32_t i = 0; !err && i < node->n_in; i++) {
+		const struct dfg_inferred *fact = dfg_facts_of(a->facts, node->in[i]);
+		in[i] = &fact->shape;
+		known[i] = fact->known ? fact->known : call.op->flags & DFG_KNOWS_MATRICES ? fact->matrix : NULL;
+	}
+	for (uint32_t i = 0; !err && i < dfg_facts_outputs(a->facts, n); i++)
+		out[i] = dfg_facts_of(a->facts, (struct dfg_edge){n, (int32_t)i})->shape;
+	infer.in = in, infer.known = known, infer.out = out;
+	if (!err)
+		*out_why = judge_op(&infer, by_row);
+	dfg_arena_release(&brief);
+	return err;
+}
+
+/* Nodes whose results differ from step to step. Reads of states are fine, because no node that runs may write them. */
+static const char *is_unsteady(const struct dfg_op *op)
+{
+	if (op->flags & DFG_WRITES)
+		return "it writes state";
+	if (!(op->flags & DFG_STATEFUL) || op->flags & DFG_READS || op->role == DFG_VARIABLE || op->role == DFG_READ)
+		return NULL;
+	return "its result differs from step to step";
+}
+
+static bool has_unfed_output(const struct analysis *a, uint32_t n)
+{
+	for (uint32_t port = 0; port < dfg_facts_outputs(a->facts, n); port++)
+		if (!a->is_fed[a->facts->first[n] + port])
+			return true;
+	return !dfg_facts_outputs(a->facts, n);
+}
+
+/* The first input by which the node is mixed; DFG_NONE: none. *out_by_row: the inputs that have rows. */
+static uint32_t find_mixed(const struct analysis *a, const struct dfg_node *node, uint64_t *out_by_row)
+{
+	*out_by_row = 0;
+	for (uint32_t i = 0; i < node->n_in + node->n_control; i++) {
+		bool is_control = i >= node->n_in;
+		uint32_t from = node->in[i].node;
+		enum dfg_row_kind kind = is_control ? a->effect[from] : kind_of(a, node->in[i]);
+		if (kind == DFG_ROWS_MIXED && (!is_control || has_unfed_output(a, from)))
+			return from;
+		if (kind == DFG_ROWS_EACH && !is_control)
+			*out_by_row |= i < 64 ? (uint64_t)1 << i : 0;
+	}
+	return DFG_NONE;
+}
+
+static struct dfg_err *visit(struct analysis *a, uint32_t n)
+{
+	const struct dfg_node *node = &a->graph->node[n];
+	const char *why = NULL;
+	uint64_t by_row;
+	if (!has_unfed_output(a, n))
+		return NULL;
+	uint32_t from = find_mixed(a, node, &by_row);
+	if (from != DFG_NONE) {
+		mix(a, n, a->culprit[from] == DFG_NONE ? from : a->culprit[from], a->why[from]);
+		return NULL;
+	}
+	if (!node->op)
+		why = "the op is unknown";
+	else if ((why = is_unsteady(node->op)))
+		;
+	else if (!by_row)
+		return NULL;
+	else if (dfg_role_is_structural(node->op->role))
+		why = "control flow depends on the batch";
+	else if (node->n_in > 64)
+		why = "it has more than 64 inputs";
+	else if (node->op->role != DFG_IDENTITY)
+		DFG_TRY(judge(a, n, by_row, &why));
+	if (why)
+		mix(a, n, n, why);
+	else if (node->op->role != DFG_IDENTITY)
+		give_rows(a, n);
+	for (uint32_t i = 0; !why && node->op->role == DFG_IDENTITY && i < dfg_facts_outputs(a->facts, n); i++)
+		set_kind(a, (struct dfg_edge){n, (int32_t)i}, kind_of(a, node->in[i]));
+	return NULL;
+}
+
+/* An input must have a leading dimension of any extent. */
+static void feed(struct analysis *a, struct dfg_edge edge)
+{
+	const struct dfg_shape *shape = &dfg_facts_of(a->facts, edge)->shape;
+	bool has_rows = shape->rank > 0 && shape->dim[0] < 0;
+	a->kind[number(a, edge)] = has_rows ? DFG_ROWS_EACH : DFG_ROWS_MIXED;
+	a->is_fed[number(a, edge)] = true;
+	if (!has_rows) {
+		a->culprit[edge.node] = edge.node;
+		a->why[edge.node] = "the input has no leading dimension of any extent";
+	}
+}
+
+static struct dfg_err *begin(struct analysis *a)
+{
+	uint32_t nodes = a->graph->count;
+	a->kind = dfg_arena_zeros(&a->scratch, a->facts->count, sizeof *a->kind);
+	a->is_fed = dfg_arena_zeros(&a->scratch, a->facts->count, sizeof *a->is_fed);
+	a->culprit = dfg_arena_zeros(&a->scratch, nodes, sizeof *a->culprit);
+	a->why = dfg_arena_zeros(&a->scratch, nodes, sizeof *a->why);
+	a->effect = dfg_arena_zeros(&a->scratch, nodes, sizeof *a->effect);
+	if (!a->kind || !a->is_fed || !a->culprit || !a->why || !a->effect)
+		return dfg_no_memory("the rows of a graph");
+	for (uint32_t n = 0; n < nodes; n++)
+		a->culprit[n] = DFG_NONE;
+	return NULL;
+}
+
+static void give_verdict(const struct analysis *a, struct dfg_edge edge, struct dfg_row_verdict *verdict)
+{
+	*verdict = (struct dfg_row_verdict){.kind = kind_of(a, edge)};
+	if (verdict->kind != DFG_ROWS_MIXED)
+		return;
+	uint32_t n = a->culprit[edge.node] == DFG_NONE ? edge.node : a->culprit[edge.node];
+	snprintf(verdict->why, sizeof verdict->why, "node '%.100s' (%.40s): %s", a->graph->node[n].name,
+		a->graph->node[n].op_name, a->why[n] ? a->why[n] : "its rows are not known to be independent");
+}
+
+/* Passes in topological order, until nothing changes: one is enough without loops. */
+static struct dfg_err *run(struct analysis *a)
+{
+	uint32_t *order, count;
+	DFG_TRY(dfg_pass_order(a->graph, &a->scratch, &order, &count));
+	do {
+		a->changed = false;
+		for (uint32_t i = 0; i < count; i++)
+			DFG_TRY(visit(a, order ? order[i] : i));
+	} while (a->changed);
+	return NULL;
+}
+
+struct dfg_err *dfg_row_independence(const struct dfg_graph *graph, struct dfg_facts *facts, const struct dfg_edge *in,
+	uint32_t n_in, const struct dfg_edge *out, uint32_t n_out, struct dfg_row_verdict *out_verdict)
+{
+	struct analysis a = {.graph = graph, .facts = facts};
+	struct dfg_err *err = begin(&a);
+	for (uint32_t i = 0; !err && i < n_in; i++)
+		feed(&a, in[i]);
+	if (!err)
+		err = run(&a);
+	for (uint32_t i = 0; !err && i < n_out; i++)
+		give_verdict(&a, out[i], &out_verdict[i]);
+	dfg_arena_release(&a.scratch);
+	return err;
+}
