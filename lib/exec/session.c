@@ -149,13 +149,20 @@ struct dfg_err *dfg_plan_check_feeds(const struct dfg_plan *plan, const struct d
 
 static struct dfg_err *run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
+	return dfg_plan_run_controlled(plan, feeds, NULL, out_fetches);
+}
+
+struct dfg_err *dfg_plan_run_controlled(struct dfg_plan *plan, const struct dfg_tensor *feeds,
+	const struct dfg_step_control *control, struct dfg_tensor *out_fetches)
+{
 	struct dfg_session_backend *backend = plan->session->options.backend;
 	if (plan->replica)
 		return dfg_replica_run(plan->replica, feeds, out_fetches);
 	DFG_TRY(dfg_plan_check_feeds(plan, feeds));
 	if (backend)
 		return backend->run(backend, plan->backend_plan, feeds, out_fetches);
-	return plan->schedule ? dfg_linear_run(plan, feeds, out_fetches) : dfg_dataflow_run(plan, feeds, out_fetches);
+	return plan->schedule ? dfg_linear_run(plan, feeds, control, out_fetches)
+						  : dfg_dataflow_run(plan, feeds, control, out_fetches);
 }
 
 struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)

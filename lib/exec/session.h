@@ -66,6 +66,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_session_plan(
 DFG_MUST_CHECK struct dfg_err *dfg_plan_run(
 	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
 
+/* The same for a step that may be ended early. A session with a backend does not ask the control, which may be NULL. */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_run_controlled(struct dfg_plan *plan, const struct dfg_tensor *feeds,
+	const struct dfg_step_control *control, struct dfg_tensor *out_fetches);
+
 /* Statistics of the plan's last steps. */
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
 

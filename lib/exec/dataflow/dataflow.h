@@ -3,6 +3,6 @@
 #include "lib/exec/plan/plan.h"
 
 /* The dataflow executor: runs a step by passing tokens through frames and iterations. */
-DFG_MUST_CHECK struct dfg_err *dfg_dataflow_run(
-	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+DFG_MUST_CHECK struct dfg_err *dfg_dataflow_run(struct dfg_plan *plan, const struct dfg_tensor *feeds,
+	const struct dfg_step_control *control, struct dfg_tensor *out_fetches);
 void dfg_executors_free(struct dfg_plan *plan);

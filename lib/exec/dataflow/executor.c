@@ -339,7 +339,7 @@ static void wait_for_progress(struct executor *executor)
 	bool idle = executor->timers || executor->expected || executor->n_suspended;
 	if (idle && watch->deadline && (!until || watch->deadline < until))
 		until = watch->deadline;
-	if (idle && watch->options->cancel && (!until || dfg_now() + LOOK_NS < until))
+	if (idle && (watch->options->cancel || watch->control) && (!until || dfg_now() + LOOK_NS < until))
 		until = dfg_now() + LOOK_NS;
 	bool expects = executor->expected;
 	dfg_unlock(executor);
@@ -382,7 +382,8 @@ static void lend(struct executor *executor, uint32_t slot, const struct dfg_tens
 	executor->root->state[local] = BORROWED;
 }
 
-static struct dfg_err *begin_step(struct executor *executor, const struct dfg_tensor *feeds)
+static struct dfg_err *begin_step(
+	struct executor *executor, const struct dfg_tensor *feeds, const struct dfg_step_control *control)
 {
 	const struct dfg_plan *plan = executor->plan;
 	struct frame_info *frame_info = executor->frame_info;
@@ -393,7 +394,7 @@ static struct dfg_err *begin_step(struct executor *executor, const struct dfg_te
 	executor->waiters = executor->timers = 0;
 	executor->expected = executor->n_suspended = 0;
 	executor->random = plan->session->options.schedule_seed;
-	dfg_watch_begin(&executor->watch, &plan->session->options);
+	dfg_watch_begin(&executor->watch, &plan->session->options, control);
 	DFG_TRY(dfg_iteration_take(executor, 0, &executor->root));
 	for (uint32_t i = 0; i < plan->slots; i++)
 		if (plan->kind[i] == SLOT_PRESET)
@@ -530,12 +531,13 @@ static void return_executor(struct executor *executor, size_t peak)
 	pthread_mutex_unlock(&plan->lock);
 }
 
-struct dfg_err *dfg_dataflow_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+struct dfg_err *dfg_dataflow_run(struct dfg_plan *plan, const struct dfg_tensor *feeds,
+	const struct dfg_step_control *control, struct dfg_tensor *out_fetches)
 {
 	struct executor *executor;
 	DFG_TRY(take_executor(plan, &executor));
 	size_t before = dfg_buffer_pool_mark(plan->session->buffers);
-	executor->err = begin_step(executor, feeds);
+	executor->err = begin_step(executor, feeds, control);
 	if (!executor->err)
 		work_to_the_end(executor);
 	if (plan->transfers) {

@@ -5,9 +5,11 @@
 #include <math.h>
 #include <time.h>
 
-void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options)
+void dfg_watch_begin(
+	struct watch *watch, const struct dfg_session_options *options, const struct dfg_step_control *control)
 {
-	*watch = (struct watch){.options = options, .on = options->cancel || options->timeout > 0};
+	*watch = (struct watch){
+		.options = options, .control = control, .on = options->cancel || options->timeout > 0 || control};
 	if (options->timeout > 0)
 		watch->deadline = dfg_now() + (uint64_t)(options->timeout < 1e9 ? options->timeout * 1e9 : 1e18);
 }
@@ -16,6 +18,8 @@ struct dfg_err *dfg_watch_check(const struct watch *watch)
 {
 	if (watch->options->cancel && atomic_load_explicit(watch->options->cancel, memory_order_relaxed))
 		return DFG_ERR(DFG_STOPPED, "the step was stopped");
+	if (watch->control)
+		DFG_TRY(watch->control->check(watch->control->arg));
 	if (!watch->deadline || dfg_now() < watch->deadline)
 		return NULL;
 	return DFG_ERR(DFG_DEADLINE, "the step took longer than %g s", watch->options->timeout);

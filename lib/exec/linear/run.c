@@ -160,7 +160,8 @@ static struct dfg_err *take_activation(
 	return NULL;
 }
 
-struct dfg_err *dfg_linear_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+struct dfg_err *dfg_linear_run(struct dfg_plan *plan, const struct dfg_tensor *feeds,
+	const struct dfg_step_control *control, struct dfg_tensor *out_fetches)
 {
 	struct activation *activation;
 	pthread_mutex_lock(&plan->lock);
@@ -174,7 +175,7 @@ struct dfg_err *dfg_linear_run(struct dfg_plan *plan, const struct dfg_tensor *f
 	for (uint32_t i = 0; i < activation->program->n_fed; i++)
 		activation->data[activation->program->fed[i]] =
 			feeds[activation->program->use[activation->program->fed[i]] - plan->first_feed].data;
-	dfg_watch_begin(&activation->watch, &plan->session->options);
+	dfg_watch_begin(&activation->watch, &plan->session->options, control);
 	err = dfg_interpret(activation);
 	if (!err)
 		err = give_fetches(activation, out_fetches);

@@ -39,6 +39,12 @@ struct dfg_trace_event {
 	uint64_t begin_ns, end_ns; /* monotonic clock */
 };
 
+/* Decides whether a step continues: asked between nodes and in loops, on any thread of the step, so it must be quick. */
+struct dfg_step_control {
+	struct dfg_err *(*check)(void *arg); /* an error ends the step, and is the step's */
+	void *arg;
+};
+
 struct dfg_session_backend;
 struct dfg_session_options {
 	int threads;   /* 0: as many as CPU affinity and cgroup allow */
