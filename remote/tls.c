@@ -3,8 +3,10 @@
 #include "lib/base/mem.h"
 #include "remote/ssl.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DAY = 24 * 60 * 60 };
 
@@ -32,6 +34,22 @@ static int choose(SSL *ssl, const unsigned char **out, unsigned char *out_length
 			return SSL_TLSEXT_ERR_OK;
 		}
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+/* ALPN of a server for any client: HTTP/2 before HTTP/1.1; a client that names neither gets the protocol that it speaks. */
+static int choose_any(SSL *ssl, const unsigned char **out, unsigned char *out_length, const unsigned char *in,
+	unsigned int length, void *arg)
+{
+	static const char *const known[] = {"\2h2", "\10http/1.1"};
+	(void)ssl, (void)arg;
+	for (int i = 0; i < 2; i++)
+		for (unsigned int at = 0; at < length; at += in[at] + 1u)
+			if (in[at] == known[i][0] && at + in[at] < length && !memcmp(in + at, known[i], in[at] + 1u)) {
+				*out = in + at + 1;
+				*out_length = in[at];
+				return SSL_TLSEXT_ERR_OK;
+			}
+	return SSL_TLSEXT_ERR_NOACK;
 }
 
 static bool fingerprint(EVP_PKEY *key, char out[DFG_FINGERPRINT_SIZE])
@@ -91,6 +109,42 @@ struct dfg_err *dfg_tls_new(struct dfg_tls **out_tls)
 	}
 	*out_tls = tls;
 	return NULL;
+}
+
+static struct dfg_err *use_files(struct dfg_tls *tls, const char *certificate, const char *key)
+{
+	SSL_CTX *context = tls->context;
+	if (!context || !dfg_SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL))
+		return DFG_ERR(DFG_CONFIG, "OpenSSL cannot serve TLS 1.2");
+	dfg_SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	if (access(certificate, R_OK) || access(key, R_OK))
+		return DFG_ERR(
+			DFG_NO_INPUT, "cannot read %s: %s", access(certificate, R_OK) ? certificate : key, strerror(errno));
+	if (dfg_SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
+		return DFG_ERR(DFG_CONFIG, "%s is not a certificate in PEM", certificate);
+	if (dfg_SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+		return DFG_ERR(DFG_CONFIG, "%s is not the key of %s in PEM, without a password", key, certificate);
+	if (dfg_SSL_CTX_check_private_key(context) != 1)
+		return DFG_ERR(DFG_CONFIG, "%s is not the key of %s", key, certificate);
+	dfg_SSL_CTX_set_alpn_select_cb(context, choose_any, NULL);
+	return NULL;
+}
+
+struct dfg_err *dfg_tls_open(const char *certificate, const char *key, struct dfg_tls **out_tls)
+{
+	DFG_TRY(dfg_library_open(&dfg_crypto));
+	DFG_TRY(dfg_library_open(&dfg_ssl));
+	struct dfg_tls *tls = dfg_zeros(1, sizeof *tls);
+	if (!tls)
+		return dfg_no_memory("TLS");
+	tls->context = dfg_SSL_CTX_new(dfg_TLS_server_method());
+	dfg_ERR_clear_error();
+	struct dfg_err *err = use_files(tls, certificate, key);
+	if (err)
+		dfg_tls_free(tls);
+	else
+		*out_tls = tls;
+	return err;
 }
 
 void dfg_tls_free(struct dfg_tls *tls)

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * TLS 1.3 as a server, without certificates of an authority: a key is made at start, and clients verify its
- * fingerprint.
+ * TLS as a server. Between workers it is TLS 1.3 without certificates of an authority: a key is made at start, and clients
+ * verify its fingerprint. For any client it is TLS 1.2 or 1.3 with a certificate from a file.
  */
 struct dfg_tls;
 struct dfg_tls_session;
@@ -16,6 +16,12 @@ struct dfg_tls_session;
 enum { DFG_FINGERPRINT_SIZE = 64 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_tls_new(struct dfg_tls **out_tls);
+
+/*
+ * With a certificate, followed by those of its chain, and its key, both in PEM. The client chooses between HTTP/2 and
+ * HTTP/1.1. DFG_NO_INPUT, DFG_CONFIG name the file that cannot be used; there is no fingerprint.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_tls_open(const char *certificate, const char *key, struct dfg_tls **out_tls);
 void dfg_tls_free(struct dfg_tls *tls);
 
 /* "sha256:BASE64" of the public key. */

@@ -9,6 +9,7 @@
  * An HTTP server for any client: HTTP/1.1, and HTTP/2 by prior knowledge, on one port. One thread moves bytes; requests
  * are handed over whole, and answered whenever the answer is there, from any thread.
  */
+struct dfg_tls;
 struct dfg_web;
 struct dfg_web_request;
 
@@ -23,6 +24,7 @@ struct dfg_web_options {
 	void (*handle)(void *arg, struct dfg_web_request *request);
 	/* The body of an error that the server itself answers, as JSON or what else the clients expect. */
 	void (*refuse)(void *arg, int status, const char *why, struct dfg_text *out_body);
+	struct dfg_tls *tls; /* all connections are encrypted; borrowed; NULL: none is */
 	void *arg;
 };
 
@@ -35,7 +37,8 @@ struct dfg_web_request {
 	unsigned fields;
 	const uint8_t *body;
 	size_t size;
-	uint64_t begin_ns;            /* of the monotonic clock: its first byte came */
+	uint64_t connection; /* the number of a connection that may have several requests at once; 0: one at a time */
+	uint64_t begin_ns;   /* of the monotonic clock: its first byte came */
 	atomic_uint_fast64_t gone_ns; /* time at which the client ended its side of the connection; 0: it has not */
 };
 

@@ -14,8 +14,7 @@ enum { PREFACE = sizeof preface - 1 };
 
 bool dfg_web_connection_is_idle(const struct dfg_web_connection *connection)
 {
-	return !connection->handled && !connection->streams && !connection->begin_ns &&
-		   connection->out.length == connection->sent;
+	return !connection->handled && !connection->streams && !connection->begin_ns && !dfg_web_has_output(connection);
 }
 
 void dfg_web_exchange_free(struct dfg_web_exchange *exchange)
@@ -46,6 +45,8 @@ void dfg_web_connection_free(struct dfg_web_connection *connection)
 		connection->handled->connection = NULL;
 	dfg_web_exchange_free(connection->receiving);
 	dfg_web_http2_free(connection);
+	dfg_tls_session_free(connection->tls);
+	dfg_text_release(&connection->sealed);
 	close(connection->fd);
 	dfg_text_release(&connection->out);
 	dfg_free(connection->in);
@@ -60,7 +61,7 @@ void dfg_web_connection_free(struct dfg_web_connection *connection)
 static void watch(struct dfg_web_connection *connection)
 {
 	bool reads = !connection->handled && (!connection->is_last || connection->lingers) && !connection->has_ended;
-	bool writes = connection->out.length > connection->sent;
+	bool writes = dfg_web_has_output(connection);
 	uint32_t events = (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0) | (connection->has_ended ? 0 : EPOLLRDHUP);
 	struct epoll_event event = {.events = events, .data.u64 = (uintptr_t)connection};
 	if (events != connection->watched && epoll_ctl(connection->web->epoll, EPOLL_CTL_MOD, connection->fd, &event))
@@ -74,6 +75,8 @@ static void end_output(struct dfg_web_connection *connection)
 	connection->sent = connection->out.length = 0;
 	if (connection->out.capacity > KEPT_OUT)
 		dfg_text_release(&connection->out);
+	if (connection->sealed.capacity > KEPT_OUT)
+		dfg_text_release(&connection->sealed);
 	if (connection->handled || !(connection->is_last || connection->has_ended))
 		return;
 	if (connection->is_refused && !connection->has_ended && !connection->lingers) {
@@ -85,19 +88,34 @@ static void end_output(struct dfg_web_connection *connection)
 }
 
 /* False: the socket takes no more now, or the connection is dead. */
-static bool send_some(struct dfg_web_connection *connection)
+static bool send_bytes(struct dfg_web_connection *connection, const struct dfg_text *bytes, size_t *sent)
 {
-	while (connection->out.length > connection->sent) {
-		ssize_t n = send(connection->fd, connection->out.s + connection->sent,
-			connection->out.length - connection->sent, MSG_NOSIGNAL);
+	while (bytes->length > *sent) {
+		ssize_t n = send(connection->fd, bytes->s + *sent, bytes->length - *sent, MSG_NOSIGNAL);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0 && errno != EAGAIN && errno != EWOULDBLOCK)
 			dfg_web_connection_drop(connection);
 		if (n <= 0)
 			return false;
-		connection->sent += (size_t)n;
+		*sent += (size_t)n;
 		connection->sent_ns = dfg_now();
+	}
+	return true;
+}
+
+static bool send_some(struct dfg_web_connection *connection)
+{
+	if (!connection->tls)
+		return send_bytes(connection, &connection->out, &connection->sent);
+	while (dfg_web_has_output(connection)) {
+		if (!dfg_web_tls_seal(connection)) {
+			dfg_web_connection_drop(connection);
+			return false;
+		}
+		if (!send_bytes(connection, &connection->sealed, &connection->sealed_sent))
+			return false;
+		connection->sealed.length = connection->sealed_sent = 0;
 	}
 	return true;
 }
@@ -108,7 +126,7 @@ static void send_output(struct dfg_web_connection *connection)
 	do {
 		if (connection->http2 && !dfg_web_http2_pull(connection))
 			break;
-		any = any || connection->out.length > connection->sent;
+		any = any || dfg_web_has_output(connection);
 		if (!send_some(connection))
 			return;
 		connection->sent = connection->out.length = 0;
@@ -158,9 +176,11 @@ bool dfg_web_exchange_reserve(struct dfg_web_exchange *exchange, size_t size)
 static void end_input(struct dfg_web_connection *connection)
 {
 	connection->has_ended = true;
+	for (struct dfg_web_exchange *stream = connection->streams; stream; stream = stream->next_stream)
+		atomic_store(&stream->request.gone_ns, dfg_now());
 	if (connection->handled)
 		atomic_store(&connection->handled->request.gone_ns, dfg_now());
-	else if (connection->out.length == connection->sent && !connection->streams)
+	else if (!dfg_web_has_output(connection) && !connection->streams)
 		dfg_web_connection_drop(connection);
 }
 
@@ -190,15 +210,20 @@ static void read_input(struct dfg_web_connection *connection)
 		dfg_web_connection_drop(connection);
 		return;
 	}
-	ssize_t n = recv(connection->fd, connection->in + connection->in_size, READ_BYTES, 0);
+	uint8_t sealed[READ_BYTES];
+	ssize_t n =
+		recv(connection->fd, connection->tls ? (char *)sealed : connection->in + connection->in_size, READ_BYTES, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		n = 0;
 	else if (n < 0)
 		dfg_web_connection_drop(connection);
 	else if (!n)
 		end_input(connection);
-	connection->in_size += n > 0 ? (size_t)n : 0;
-	if (!connection->is_dead && n > 0)
+	if (n > 0 && !connection->tls)
+		connection->in_size += (size_t)n;
+	else if (n > 0 && !dfg_web_tls_open(connection, sealed, (size_t)n))
+		dfg_web_connection_drop(connection);
+	if (!connection->is_dead && n > 0 && connection->in_size)
 		receive(connection);
 	if (!connection->is_dead && !connection->in_size) {
 		dfg_free(connection->in);
@@ -225,7 +250,7 @@ void dfg_web_connection_event(struct dfg_web_connection *connection, uint32_t ev
 void dfg_web_connection_tick(struct dfg_web_connection *connection, uint64_t now)
 {
 	uint64_t limit = (uint64_t)connection->web->options.timeout_ms * 1000000;
-	bool sends = connection->out.length > connection->sent;
+	bool sends = dfg_web_has_output(connection);
 	if (connection->is_dead)
 		return;
 	if ((sends && now > connection->sent_ns + limit) ||
@@ -233,6 +258,9 @@ void dfg_web_connection_tick(struct dfg_web_connection *connection, uint64_t now
 		dfg_web_connection_drop(connection);
 	else if (connection->http2)
 		dfg_web_http2_tick(connection, now);
+	else if (connection->tls && !dfg_tls_is_up(connection->tls) && connection->begin_ns &&
+			 now > connection->begin_ns + limit)
+		dfg_web_connection_drop(connection);
 	else if (connection->begin_ns && now > connection->begin_ns + limit)
 		dfg_web_http1_refuse(connection, 408, "the request was not complete in time");
 	dfg_web_connection_settle(connection);
@@ -250,6 +278,12 @@ void dfg_web_connection_new(struct dfg_web *web, int fd)
 	*connection = (struct dfg_web_connection){
 		.web = web, .fd = fd, .watched = event.events, .next = web->connections, .at = &web->connections};
 	connection->sent_ns = dfg_now();
+	if (web->options.tls) {
+		struct dfg_err *err = dfg_tls_session_new(web->options.tls, &connection->tls);
+		if (err)
+			dfg_web_connection_drop(connection);
+		dfg_err_free(err);
+	}
 	if (web->connections)
 		web->connections->at = &connection->next;
 	web->connections = connection;

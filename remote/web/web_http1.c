@@ -1,7 +1,6 @@
 #include "remote/web/web_private.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 /* HTTP/1.1 on a connection: one request after the other, each answered before the next is read. */
 
@@ -155,7 +154,7 @@ static bool take_head(struct dfg_web_connection *connection, size_t size)
 		.fields = exchange->head.fields,
 		.begin_ns = connection->begin_ns};
 	if (exchange->head.expects_continue && !connection->in_size)
-		(void)!send(connection->fd, "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL);
+		dfg_text_put(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n", 25);
 	return true;
 }
 

@@ -63,7 +63,7 @@ static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, v
 		.stream = frame->hd.stream_id,
 		.next_stream = connection->streams,
 		.at_stream = &connection->streams,
-		.request = {.method = "", .path = "", .query = "", .begin_ns = dfg_now()}};
+		.request = {.method = "", .path = "", .query = "", .connection = connection->number, .begin_ns = dfg_now()}};
 	if (connection->streams)
 		connection->streams->at_stream = &exchange->next_stream;
 	connection->streams = exchange;
@@ -256,6 +256,7 @@ void dfg_web_http2_new(struct dfg_web_connection *connection)
 {
 	connection->is_known = true;
 	connection->begin_ns = 0;
+	connection->number = ++connection->web->numbers;
 	connection->http2 = dfg_zeros(1, sizeof *connection->http2);
 	if (!connection->http2 || !open_session(connection))
 		dfg_web_connection_drop(connection);

@@ -5,6 +5,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
 #include "remote/address.h"
+#include "remote/tls.h"
 #include "remote/web/web.h"
 
 #include <pthread.h>
@@ -44,8 +45,12 @@ struct dfg_web_connection {
 	struct dfg_web_exchange *handled;   /* handed over, not answered yet */
 	struct dfg_text out;                /* bytes to send, of which `sent` are sent */
 	size_t sent;
+	struct dfg_tls_session *tls; /* NULL: the connection is not encrypted */
+	struct dfg_text sealed;      /* encrypted bytes to send, of which `sealed_sent` are sent */
+	size_t sealed_sent;
 	uint64_t begin_ns;                /* time of the first byte of the request that is being received; 0: none is */
 	uint64_t sent_ns;                 /* time at which the client last took bytes */
+	uint64_t number;                  /* of an HTTP/2 connection, from 1 */
 	struct dfg_web_http2 *http2;      /* NULL: HTTP/1.1, or nothing has come yet */
 	struct dfg_web_exchange *streams; /* HTTP/2: requests that are not answered whole */
 	bool is_known;                    /* the protocol is known */
@@ -67,7 +72,8 @@ struct dfg_web {
 	bool any_dead;
 	struct dfg_web_connection *connections;
 	uint32_t count;
-	size_t bodies; /* bytes of bodies that are held */
+	uint64_t numbers; /* of connections, that are given away */
+	size_t bodies;    /* bytes of bodies that are held */
 	uint64_t tick_ns;
 	pthread_mutex_t lock; /* guards `answered` */
 	struct dfg_web_exchange *answered, **last_answered;
@@ -83,10 +89,18 @@ void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg
 void dfg_web_connection_settle(struct dfg_web_connection *connection); /* sends what there is */
 void dfg_web_connection_drop(struct dfg_web_connection *connection);   /* it is freed later */
 void dfg_web_connection_free(struct dfg_web_connection *connection);
+static inline bool dfg_web_has_output(const struct dfg_web_connection *connection)
+{
+	return connection->out.length > connection->sent || connection->sealed.length > connection->sealed_sent;
+}
 bool dfg_web_connection_is_idle(const struct dfg_web_connection *connection);
 void dfg_web_exchange_free(struct dfg_web_exchange *exchange); /* NULL is fine */
 /* Makes room for a body of `size` bytes; false: memory is short, or all bodies together would be too large. */
 bool dfg_web_exchange_reserve(struct dfg_web_exchange *exchange, size_t size);
+
+/* web_tls.c: decrypts `count` bytes that have come, to `in`; encrypts bytes of `out`. False: the connection cannot continue. */
+DFG_MUST_CHECK bool dfg_web_tls_open(struct dfg_web_connection *connection, const uint8_t *bytes, size_t count);
+DFG_MUST_CHECK bool dfg_web_tls_seal(struct dfg_web_connection *connection);
 
 /* web_http1.c: handles the bytes that have come; answers; refuses, after which the connection ends. */
 void dfg_web_http1_receive(struct dfg_web_connection *connection);
