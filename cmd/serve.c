@@ -12,9 +12,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static bool is_worker, watches;
+static bool is_worker, watches, explains;
 static struct dfg_serving_options options = {.host = "127.0.0.1",
 	.port = 8080,
+	.most_batch = 32,
 	.queue = 1000,
 	.most_body = 64 << 20,
 	.most_head = 32 << 10,
@@ -30,11 +31,19 @@ static const struct dfg_opt rows[] = {
 	{"fetch", 'f', .takes = "NAME", .list = &O.fetch, .help = "An output of the model (those that it declares)."},
 	{"host", .takes = "ADDRESS", .text = &O.host, .help = "Listen on this numeric address (127.0.0.1)."},
 	{"port", .takes = "P", .number = &O.port, .help = "Listen on this port (8080); 0 takes a free one."},
-	{"insecure", .flag = &O.insecure, .help = "Listen on an address that is not a loopback address."},
+	{"tls-cert", .takes = "FILE", .text = &O.tls_cert,
+		.help = "Serve HTTPS with this certificate and its chain, in PEM."},
+	{"tls-key", .takes = "FILE", .text = &O.tls_key, .help = "The key of the certificate, in PEM."},
+	{"insecure", .flag = &O.insecure, .help = "Listen without TLS on an address that is not a loopback address."},
 	{"token-file", .takes = "FILE", .text = &O.token_file,
 		.help = "Require the first line of FILE as bearer token in each request."},
 	{"open-health", .flag = &O.open_health, .help = "Answer health requests without the token."},
 	{"stateful", .flag = &O.stateful, .help = "Serve models that write state, one step at a time."},
+	{"max-batch", .takes = "N", .number = &O.most_batch, .least = 1,
+		.help = "Rows of a step that requests share (32); 1: each has its own."},
+	{"max-delay", .takes = "MS", .real = &O.most_delay,
+		.help = "Milliseconds for which a request waits for others to share its step (0: those that wait already)."},
+	{"explain", .flag = &explains, .help = "Tell which models' requests share steps, and why others do not, and end."},
 	{"queue", .takes = "N", .number = &O.queue,
 		.help = "Requests of a model that may wait (1000); more are answered 429."},
 	{"max-body", .takes = "SIZE", .size = &O.most_body, .help = "Largest body of a request (64Mi)."},
@@ -92,7 +101,7 @@ static struct dfg_err *say_hello(const struct dfg_serving *serving)
 {
 	struct dfg_json_out json = {0};
 	char url[100];
-	snprintf(url, sizeof url, "http://%s", dfg_serving_address(serving));
+	snprintf(url, sizeof url, "%s://%s", dfg_serving_scheme(serving), dfg_serving_address(serving));
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "dfg"), dfg_json_string(&json, DFG_VERSION);
 	dfg_json_key(&json, "url"), dfg_json_string(&json, url);
@@ -119,6 +128,27 @@ static void wait_for_signals(struct dfg_serving *serving)
 	}
 }
 
+static struct dfg_err *explain(const struct dfg_serving *serving)
+{
+	struct dfg_text text = {0};
+	dfg_serving_explain(serving, &text);
+	struct dfg_err *err = dfg_text_check(&text);
+	if (!err)
+		err = dfg_fs_write_all(STDOUT_FILENO, "stdout", text.s, text.length);
+	dfg_text_release(&text);
+	return err;
+}
+
+static struct dfg_err *run_server(struct dfg_serving *serving)
+{
+	DFG_TRY(catch_signals());
+	DFG_TRY(dfg_serving_listen(serving));
+	DFG_TRY(say_hello(serving));
+	wait_for_signals(serving);
+	dfg_serving_drain(serving, O.timeout);
+	return NULL;
+}
+
 static struct dfg_err *serve_models(char **operands)
 {
 	struct dfg_serving *serving;
@@ -128,15 +158,7 @@ static struct dfg_err *serve_models(char **operands)
 	O.report = &dfg_stderr;
 	dfg_limit_memory();
 	DFG_TRY(dfg_serving_open(&O, &serving));
-	struct dfg_err *err = catch_signals();
-	if (!err)
-		err = dfg_serving_listen(serving);
-	if (!err)
-		err = say_hello(serving);
-	if (!err) {
-		wait_for_signals(serving);
-		dfg_serving_drain(serving, O.timeout);
-	}
+	struct dfg_err *err = explains ? explain(serving) : run_server(serving);
 	dfg_serving_free(serving);
 	return err;
 }

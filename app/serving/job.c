@@ -19,7 +19,8 @@ struct dfg_serving_job *dfg_job_new(struct dfg_served *served, struct dfg_web_re
 	job->output = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->output);
 	job->value = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->value);
 	job->is_binary = dfg_arena_zeros(&job->arena, job->live->n_out, sizeof *job->is_binary);
-	if (job->feed && job->output && job->value && job->is_binary)
+	job->needed = dfg_arena_zeros(&job->arena, job->live->n_in, sizeof *job->needed);
+	if (job->feed && job->output && job->value && job->is_binary && job->needed)
 		return job;
 	dfg_job_refuse(job, 0, dfg_no_memory("the request"));
 	return NULL;
@@ -158,6 +159,48 @@ static struct dfg_err *choose_outputs(struct dfg_serving_job *job)
 	return job->n_output ? NULL : is_missing(job, missing);
 }
 
+/* The rows of the job's inputs, 0 if it may not share a step: an output forbids that, or the inputs' rows differ. */
+static int64_t shared_rows(const struct dfg_serving_job *job)
+{
+	int64_t rows = -1;
+	for (uint32_t k = 0; k < job->n_output; k++)
+		if (job->live->out[job->output[k]].verdict->kind == DFG_ROWS_MIXED)
+			return 0;
+	for (uint32_t i = 0; i < job->live->n_in; i++) {
+		const struct dfg_shape *shape = &job->feed[i].shape;
+		if (!job->needed[i])
+			continue;
+		if (shape->rank < 1 || (rows >= 0 && shape->dim[0] != rows))
+			return 0;
+		rows = shape->dim[0];
+	}
+	return rows > 0 ? rows : 0;
+}
+
+static void find_needed(struct dfg_serving_job *job)
+{
+	for (uint32_t i = 0; i < job->live->n_in; i++)
+		for (uint32_t k = 0; k < job->n_output; k++)
+			job->needed[i] |= job->live->out[job->output[k]].needs[i];
+	job->rows = shared_rows(job);
+}
+
+bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving_job *job)
+{
+	if (!job->rows || job->live != first->live || job->n_output != first->n_output ||
+		memcmp(job->output, first->output, job->n_output * sizeof *job->output) != 0)
+		return false;
+	for (uint32_t i = 0; i < job->live->n_in; i++) {
+		struct dfg_shape shape = first->feed[i].shape;
+		if (!first->needed[i])
+			continue;
+		shape.dim[0] = job->rows;
+		if (!dfg_shape_equal(&shape, &job->feed[i].shape))
+			return false;
+	}
+	return true;
+}
+
 /* X-Timeout, in seconds. */
 static bool set_deadline(struct dfg_serving_job *job)
 {
@@ -175,6 +218,7 @@ static bool set_deadline(struct dfg_serving_job *job)
 void dfg_job_submit(struct dfg_serving_job *job)
 {
 	struct dfg_err *err = choose_outputs(job);
+	find_needed(job);
 	if (err) {
 		dfg_job_refuse(job, 422, err);
 	} else if (!set_deadline(job)) {

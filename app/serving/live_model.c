@@ -131,6 +131,23 @@ static struct dfg_err *check_state(const struct walk *walk)
 	return NULL;
 }
 
+static struct dfg_err *find_rows(struct dfg_live_model *live, struct dfg_arena *scratch)
+{
+	struct dfg_model *model = &live->run.model;
+	struct dfg_edge *in = dfg_arena_zeros(scratch, live->n_in, sizeof *in);
+	struct dfg_edge *out = dfg_arena_zeros(scratch, live->n_out, sizeof *out);
+	struct dfg_row_verdict *verdict = dfg_arena_zeros(&model->arena, live->n_out, sizeof *verdict);
+	if (!in || !out || !verdict)
+		return dfg_no_memory("the model");
+	for (uint32_t i = 0; i < live->n_in; i++)
+		in[i] = live->in[i].edge;
+	for (uint32_t i = 0; i < live->n_out; i++) {
+		out[i] = live->out[i].edge;
+		live->out[i].verdict = &verdict[i];
+	}
+	return dfg_row_independence(&model->file.graph, &model->facts, in, live->n_in, out, live->n_out, verdict);
+}
+
 static struct dfg_err *find_ports(
 	struct dfg_live_model *live, const struct dfg_serving_options *options, struct dfg_arena *scratch)
 {
@@ -139,6 +156,7 @@ static struct dfg_err *find_ports(
 	DFG_TRY(start_walk(live, scratch, &walk));
 	DFG_TRY(find_outputs(live, &walk));
 	DFG_TRY(keep_needed(live, &walk.candidate, options->feed.count));
+	DFG_TRY(find_rows(live, scratch));
 	return options->stateful ? NULL : check_state(&walk);
 }
 

@@ -2,26 +2,42 @@
 
 #include <stdlib.h>
 
-/* The seconds for which a client that ended its side of the connection may still read an answer. */
-static const uint64_t GRACE_NS = 1000000000;
-
+/*
+ * Jobs of a model wait in the order of their rounds: a connection with many requests has one in each round, so that it
+ * does not delay the others'. The current round is that of the last job taken.
+ */
 static void push(struct dfg_served *served, struct dfg_serving_job *job)
 {
-	job->next = NULL;
-	*served->last = job;
-	served->last = &job->next;
+	struct dfg_serving_job **at = served->last;
+	served->last_round = served->first ? served->last_round : 0;
+	uint64_t connection = job->request->connection;
+	job->round = served->round;
+	for (struct dfg_serving_job *other = connection ? served->first : NULL; other; other = other->next)
+		if (other->request->connection == connection && other->round >= job->round)
+			job->round = other->round + 1;
+	if (served->last_round > job->round)
+		for (at = &served->first; *at && (*at)->round <= job->round; at = &(*at)->next)
+			;
+	else
+		served->last_round = job->round;
+	job->next = *at;
+	*at = job;
+	if (!job->next)
+		served->last = &job->next;
 	served->waiting++;
 }
 
-static struct dfg_serving_job *pop(struct dfg_served *served)
+/* Takes out the job at *at. */
+static struct dfg_serving_job *take_at(struct dfg_served *served, struct dfg_serving_job **at)
 {
-	struct dfg_serving_job *job = served->first;
-	if (!job)
-		return NULL;
-	served->first = job->next;
-	if (!served->first)
-		served->last = &served->first;
+	struct dfg_serving_job *job = *at;
+	*at = job->next;
+	if (!*at)
+		served->last = at;
+	job->next = NULL;
 	served->waiting--;
+	if (job->round > served->round)
+		served->round = job->round;
 	return job;
 }
 
@@ -44,108 +60,68 @@ bool dfg_serving_push(struct dfg_serving_job *job)
 	return true;
 }
 
-static struct dfg_err *check_in_time(const struct dfg_serving_job *job, uint64_t now)
+/* The rows of the jobs that could share a step with the first one, itself included, up to the limit. */
+static int64_t count_rows(const struct dfg_served *served)
 {
-	uint64_t gone = atomic_load(&job->request->gone_ns);
-	if (job->deadline_ns && now > job->deadline_ns)
-		return DFG_ERR(DFG_DEADLINE, "the deadline of the request passed");
-	if (gone && now > gone + GRACE_NS)
-		return DFG_ERR(DFG_STOPPED, "the client has gone");
-	return NULL;
+	const struct dfg_serving_job *first = served->first;
+	int64_t rows = first->rows, most = served->serving->options.most_batch;
+	for (const struct dfg_serving_job *job = first->next; job && rows < most; job = job->next)
+		if (dfg_job_joins(first, job) && rows + job->rows <= most)
+			rows += job->rows;
+	return rows;
 }
 
-/* The step of a job: only the inputs that its outputs need are fed. */
-struct job_step {
-	struct dfg_edge *feed, *fetch;
-	struct dfg_tensor *value; /* of the feeds; borrowed */
-	uint32_t n_feed;
-};
-
-static struct dfg_err *make_step(struct dfg_serving_job *job, struct job_step *out_step)
+/* The time until which the first job waits for others to join it; 0: it waits no longer. */
+static uint64_t waits_until(const struct dfg_served *served)
 {
-	const struct dfg_live_model *live = job->live;
-	struct dfg_arena *arena = &job->arena;
-	*out_step = (struct job_step){.feed = dfg_arena_zeros(arena, live->n_in, sizeof *out_step->feed),
-		.fetch = dfg_arena_zeros(arena, job->n_output, sizeof *out_step->fetch),
-		.value = dfg_arena_zeros(arena, live->n_in, sizeof *out_step->value)};
-	if (!out_step->feed || !out_step->fetch || !out_step->value)
-		return dfg_no_memory("the request");
-	for (uint32_t i = 0; i < job->n_output; i++)
-		out_step->fetch[i] = live->out[job->output[i]].edge;
-	for (uint32_t i = 0; i < live->n_in; i++) {
-		bool is_needed = false;
-		for (uint32_t k = 0; k < job->n_output && !is_needed; k++)
-			is_needed = live->out[job->output[k]].needs[i];
-		if (is_needed) {
-			out_step->feed[out_step->n_feed] = live->in[i].edge;
-			out_step->value[out_step->n_feed++] = job->feed[i];
+	const struct dfg_serving_options *options = &served->serving->options;
+	const struct dfg_serving_job *first = served->first;
+	uint64_t until = first->begin_ns + (uint64_t)(options->most_delay * 1e6);
+	bool is_over = !first->rows || options->most_delay <= 0 || served->serving->stop || until <= dfg_now();
+	return is_over || count_rows(served) >= options->most_batch ? 0 : until;
+}
+
+/* The first job and those that join it. */
+static struct dfg_serving_job *take_joined(struct dfg_served *served, uint64_t *out_count)
+{
+	struct dfg_serving_job *first = take_at(served, &served->first), **last = &first->next;
+	int64_t rows = first->rows, most = served->serving->options.most_batch;
+	*out_count = 1;
+	for (struct dfg_serving_job **at = &served->first; first->rows && *at && rows < most;) {
+		if (!dfg_job_joins(first, *at) || rows + (*at)->rows > most) {
+			at = &(*at)->next;
+			continue;
 		}
+		rows += (*at)->rows;
+		*last = take_at(served, at);
+		last = &(*last)->next;
+		++*out_count;
 	}
-	return NULL;
+	return first;
 }
 
-static struct dfg_err *run_plan(struct dfg_serving_job *job)
+/*
+ * The jobs of the next step of the next model that has one and may run it, or NULL; then *out_until is the time until
+ * which jobs wait for others, 0 if none does.
+ */
+static struct dfg_serving_job *take_jobs(
+	struct dfg_serving *serving, size_t *turn, uint64_t *out_count, uint64_t *out_until)
 {
-	struct job_step own;
-	struct dfg_plan *plan;
-	DFG_TRY(make_step(job, &own));
-	struct dfg_step step = {.feed = own.feed, .n_feed = own.n_feed, .fetch = own.fetch, .n_fetch = job->n_output};
-	DFG_TRY(dfg_session_plan(job->live->run.model.session, &step, &plan));
-	return dfg_plan_run(plan, own.value, job->value);
-}
-
-/* The extent of the first input whose leading dimension is not declared; 1: there is none. */
-static int64_t rows_of(const struct dfg_serving_job *job)
-{
-	for (uint32_t i = 0; i < job->live->n_in; i++) {
-		const struct dfg_shape *declared = &job->live->in[i].shape, *given = &job->feed[i].shape;
-		if (job->feed[i].dtype && declared->rank > 0 && declared->dim[0] < 0)
-			return given->dim[0];
-	}
-	return 1;
-}
-
-static struct dfg_err *run_step(struct dfg_serving_job *job, struct dfg_web_answer *answer)
-{
-	uint64_t begin = dfg_now();
-	struct dfg_served *served = job->served;
-	DFG_TRY(check_in_time(job, begin));
-	atomic_fetch_add(&served->serving->running, 1);
-	struct dfg_err *err = run_plan(job);
-	atomic_fetch_sub(&served->serving->running, 1);
-	pthread_mutex_lock(&served->lock);
-	served->steps++;
-	dfg_histogram_add(&served->queued, (double)(begin - job->begin_ns) / 1e9, dfg_seconds_bounds);
-	dfg_histogram_add(&served->rows, (double)rows_of(job), dfg_rows_bounds);
-	pthread_mutex_unlock(&served->lock);
-	return err ? err : job->answer(job, answer);
-}
-
-static void run_job(struct dfg_serving_job *job)
-{
-	struct dfg_web_answer answer = {.status = 200, .type = "application/json"};
-	struct dfg_err *err = run_step(job, &answer);
-	if (err) {
-		dfg_text_release(&answer.body);
-		dfg_job_refuse(job, 0, err);
-		return;
-	}
-	dfg_serving_reply(job->served, job->request, job->protocol, &answer);
-	dfg_job_free(job);
-}
-
-/* A job of the next model that has one and may run it, or NULL. */
-static struct dfg_serving_job *take_job(struct dfg_serving *serving, size_t *turn)
-{
-	struct dfg_serving_job *job = NULL;
-	for (size_t i = 0; i < serving->n_served && !job; i++) {
+	struct dfg_serving_job *jobs = NULL;
+	*out_until = 0;
+	for (size_t i = 0; i < serving->n_served && !jobs; i++) {
 		struct dfg_served *served = &serving->served[(*turn)++ % serving->n_served];
 		pthread_mutex_lock(&served->lock);
-		job = serving->options.stateful && served->is_running ? NULL : pop(served);
-		served->is_running |= job != NULL;
+		bool may_run = served->first && !(serving->options.stateful && served->is_running);
+		uint64_t until = may_run ? waits_until(served) : 0;
+		if (may_run && !until)
+			jobs = take_joined(served, out_count);
+		if (until && (!*out_until || until < *out_until))
+			*out_until = until;
+		served->is_running |= jobs != NULL;
 		pthread_mutex_unlock(&served->lock);
 	}
-	return job;
+	return jobs;
 }
 
 /* Lets the next step of a model that writes state run. */
@@ -162,23 +138,33 @@ static void end_turn(struct dfg_served *served)
 	pthread_mutex_unlock(&serving->lock);
 }
 
+static void wait_for_work(struct dfg_serving *serving, uint64_t until)
+{
+	const struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+	if (until)
+		pthread_cond_timedwait(&serving->work, &serving->lock, &at);
+	else
+		pthread_cond_wait(&serving->work, &serving->lock);
+}
+
 static void *work(void *arg)
 {
 	struct dfg_serving *serving = arg;
 	size_t turn = 0;
+	uint64_t count, until = 0;
 	pthread_mutex_lock(&serving->lock);
 	for (;;) {
-		struct dfg_serving_job *job = serving->jobs ? take_job(serving, &turn) : NULL;
-		if (!job && serving->stop)
+		struct dfg_serving_job *jobs = serving->jobs ? take_jobs(serving, &turn, &count, &until) : NULL;
+		if (!jobs && serving->stop && !serving->jobs)
 			break;
-		if (!job) {
-			pthread_cond_wait(&serving->work, &serving->lock);
+		if (!jobs) {
+			wait_for_work(serving, serving->jobs ? until : 0);
 			continue;
 		}
-		serving->jobs--;
+		serving->jobs -= count;
 		pthread_mutex_unlock(&serving->lock);
-		struct dfg_served *served = job->served;
-		run_job(job);
+		struct dfg_served *served = jobs->served;
+		dfg_serving_run(jobs);
 		end_turn(served);
 		pthread_mutex_lock(&serving->lock);
 	}

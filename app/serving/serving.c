@@ -95,10 +95,21 @@ static struct dfg_err *check_options(struct dfg_serving *serving)
 {
 	const struct dfg_serving_options *options = &serving->options;
 	serving->is_loopback = !strncmp(options->host, "127.", 4) || !strcmp(options->host, "::1");
-	if (!serving->is_loopback && !options->insecure)
-		return DFG_ERR(DFG_USAGE, "--host %s is not a loopback address: --insecure serves without TLS", options->host);
+	if (!options->tls_cert != !options->tls_key)
+		return DFG_ERR(DFG_USAGE, "--tls-cert and --tls-key must be given together");
+	if (options->tls_cert && options->insecure)
+		return DFG_ERR(DFG_USAGE, "--insecure contradicts --tls-cert");
+	if (!serving->is_loopback && !options->insecure && !options->tls_cert)
+		return DFG_ERR(DFG_USAGE,
+			"--host %s is not a loopback address: give --tls-cert and --tls-key, or --insecure to serve without TLS",
+			options->host);
 	if (options->port < 0 || options->port > 65535)
 		return DFG_ERR(DFG_USAGE, "--port must be from 0 to 65535, not %lld", (long long)options->port);
+	if (options->most_batch < 1 || options->most_batch > 1000000)
+		return DFG_ERR(
+			DFG_USAGE, "--max-batch must be from 1 to 1000000 rows, not %lld", (long long)options->most_batch);
+	if (!(options->most_delay >= 0) || options->most_delay > 60000)
+		return DFG_ERR(DFG_USAGE, "--max-delay must be from 0 to 60000 milliseconds, not %g", options->most_delay);
 	if (options->queue < 1)
 		return DFG_ERR(DFG_USAGE, "--queue must be at least 1, not %lld", (long long)options->queue);
 	if (options->most_connections < 1 || options->most_connections > 1000000)
@@ -109,6 +120,16 @@ static struct dfg_err *check_options(struct dfg_serving *serving)
 	return read_token(serving);
 }
 
+/* Waits are timed by the clock of dfg_now(). */
+static void init_condition(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 struct dfg_err *dfg_serving_open(const struct dfg_serving_options *options, struct dfg_serving **out_serving)
 {
 	struct dfg_serving *serving = dfg_zeros(1, sizeof *serving);
@@ -117,12 +138,14 @@ struct dfg_err *dfg_serving_open(const struct dfg_serving_options *options, stru
 	serving->options = *options;
 	serving->begin_ns = dfg_now();
 	pthread_mutex_init(&serving->lock, NULL);
-	pthread_cond_init(&serving->work, NULL);
+	init_condition(&serving->work);
 	init_served(serving, &serving->other);
 	serving->other.name = "";
 	struct dfg_err *err = check_options(serving);
 	if (!err)
 		err = dfg_serving_make_policy(serving);
+	if (!err && options->tls_cert)
+		err = dfg_tls_open(options->tls_cert, options->tls_key, &serving->tls);
 	if (!err)
 		err = open_models(serving);
 	if (err)
@@ -130,6 +153,23 @@ struct dfg_err *dfg_serving_open(const struct dfg_serving_options *options, stru
 	else
 		*out_serving = serving;
 	return err;
+}
+
+void dfg_serving_explain(const struct dfg_serving *serving, struct dfg_text *text)
+{
+	for (size_t i = 0; i < serving->n_served; i++) {
+		const struct dfg_served *served = &serving->served[i];
+		uint32_t mixed = 0;
+		for (uint32_t k = 0; k < served->live->n_out; k++) {
+			const struct dfg_serving_port *out = &served->live->out[k];
+			if (out->verdict->kind == DFG_ROWS_MIXED && ++mixed)
+				dfg_text_add(text, "model '%s': requests for output '%s' do not join: %s\n", served->name, out->name,
+					out->verdict->why);
+		}
+		if (mixed < served->live->n_out)
+			dfg_text_add(text, "model '%s': requests%s join, up to %lld rows a step\n", served->name,
+				mixed ? " for the other outputs" : "", (long long)serving->options.most_batch);
+	}
 }
 
 struct dfg_err *dfg_serving_listen(struct dfg_serving *serving)
@@ -146,6 +186,7 @@ struct dfg_err *dfg_serving_listen(struct dfg_serving *serving)
 		.timeout_ms = (uint32_t)(options->timeout * 1000),
 		.handle = dfg_serving_handle,
 		.refuse = dfg_serving_refuse,
+		.tls = serving->tls,
 		.arg = serving};
 	DFG_TRY(dfg_serving_start(serving));
 	return dfg_web_new(&web, &serving->web);
@@ -154,6 +195,11 @@ struct dfg_err *dfg_serving_listen(struct dfg_serving *serving)
 const char *dfg_serving_address(const struct dfg_serving *serving)
 {
 	return dfg_web_address(serving->web);
+}
+
+const char *dfg_serving_scheme(const struct dfg_serving *serving)
+{
+	return serving->tls ? "https" : "http";
 }
 
 const char *dfg_serving_model(const struct dfg_serving *serving, size_t i)
@@ -209,6 +255,7 @@ void dfg_serving_free(struct dfg_serving *serving)
 		return;
 	dfg_serving_stop(serving);
 	dfg_web_free(serving->web);
+	dfg_tls_free(serving->tls);
 	for (size_t i = 0; i < serving->n_served; i++) {
 		dfg_live_model_unref(serving->served[i].live);
 		pthread_mutex_destroy(&serving->served[i].lock);

@@ -3,6 +3,7 @@
 #include "app/execution.h"
 #include "app/names.h"
 #include "app/report.h"
+#include "lib/base/text.h"
 
 /* A model server: graphs with their variables answer requests over HTTP (remote/web/web.h moves the bytes). */
 struct dfg_serving;
@@ -14,10 +15,13 @@ struct dfg_serving_options {
 	struct dfg_words_list feed, fetch; /* the inputs and outputs of each model; empty: those that it declares */
 	const char *host;                  /* a numeric address */
 	int64_t port;                      /* 0: a free one */
+	const char *tls_cert, *tls_key;    /* files in PEM; NULL: no TLS */
 	bool insecure;                     /* listen on an address that is not loopback, without TLS */
 	const char *token_file;            /* its first line must be in each request; NULL: none */
 	bool stateful;                     /* models may write state; their steps run one at a time */
 	bool open_health;                  /* health paths are answered without the token */
+	int64_t most_batch;                /* rows of a step that requests share; 1: they share none */
+	double most_delay;                 /* milliseconds for which a request waits for others to share its step */
 	int64_t queue;                     /* most requests that wait for a model */
 	uint64_t most_body, most_head;     /* bytes of a request */
 	int64_t most_connections;
@@ -36,8 +40,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_serving_open(
 /* Listens. DFG_UNAVAILABLE if the address cannot be bound. */
 DFG_MUST_CHECK struct dfg_err *dfg_serving_listen(struct dfg_serving *serving);
 
+/* Adds a line for each model that says whether requests share steps, and otherwise the node that forbids it. */
+void dfg_serving_explain(const struct dfg_serving *serving, struct dfg_text *text);
+
 /* "127.0.0.1:8080" */
 const char *dfg_serving_address(const struct dfg_serving *serving);
+
+/* "http" or "https" */
+const char *dfg_serving_scheme(const struct dfg_serving *serving);
 
 /* The name of the i-th model; NULL after the last. */
 const char *dfg_serving_model(const struct dfg_serving *serving, size_t i);

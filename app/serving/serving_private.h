@@ -5,6 +5,8 @@
 #include "app/serving/serving.h"
 #include "formats/json.h"
 #include "lib/base/pool.h"
+#include "lib/pass/verify/row_independence.h"
+#include "remote/tls.h"
 #include "remote/web/web.h"
 
 #include <pthread.h>
@@ -14,8 +16,9 @@ struct dfg_serving_port {
 	const char *name; /* as clients spell it */
 	struct dfg_edge edge;
 	enum dfg_dtype dtype;
-	struct dfg_shape shape; /* may be partly unknown */
-	bool *needs;            /* of an output: which inputs it depends on */
+	struct dfg_shape shape;          /* may be partly unknown */
+	bool *needs;                     /* of an output: which inputs it depends on */
+	struct dfg_row_verdict *verdict; /* of an output: whether requests may share a step that computes it */
 };
 
 /* A model with one set of weights. Requests hold references to it, so that newer weights can replace it meanwhile. */
@@ -46,7 +49,8 @@ struct dfg_served {
 	struct dfg_live_model *live;
 	struct dfg_serving_job *first, **last; /* that wait, in the order of their arrival */
 	uint32_t waiting;
-	bool is_running; /* a step runs; of a model that writes state, one at a time */
+	uint64_t round, last_round; /* of the last job taken, and of the last in the list: queue.c */
+	bool is_running;            /* a step runs; of a model that writes state, one at a time */
 	uint64_t steps;
 	struct dfg_serving_histogram seconds, queued, rows;
 	/* By protocol (a static string) and status. */
@@ -67,6 +71,7 @@ struct dfg_serving {
 	bool is_loopback;
 	const char *policy; /* the Content-Security-Policy of the page */
 	struct dfg_web *web;
+	struct dfg_tls *tls; /* NULL: none */
 	pthread_t *thread;
 	int n_threads;
 	pthread_mutex_t lock; /* with `work`: guards `jobs` and `stop` */
@@ -93,6 +98,9 @@ struct dfg_serving_job {
 	uint32_t *output;         /* numbers of the requested outputs */
 	struct dfg_tensor *value; /* by requested output */
 	uint32_t n_output;
+	bool *needed;          /* by input: an output depends on it */
+	int64_t rows;          /* of each input, if the job may share a step; 0: it may not */
+	uint64_t round;        /* among the jobs that wait */
 	const char *id;        /* of KServe's protocol; NULL: none */
 	bool *is_binary;       /* of KServe's: whether a requested output is sent as bytes after the JSON */
 	const uint8_t *binary; /* of KServe's: the bytes after the JSON that no input has taken yet */
@@ -126,11 +134,16 @@ void dfg_job_submit_json(struct dfg_serving_job *job, size_t size,
 /* Answers with the status that fits the error, which is taken, and frees the job. */
 void dfg_job_refuse(struct dfg_serving_job *job, int status, struct dfg_err *err);
 void dfg_job_free(struct dfg_serving_job *job);
+/* Whether two jobs, the first of which has rows, may share a step. */
+bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving_job *job);
 
 /* queue.c */
 DFG_MUST_CHECK struct dfg_err *dfg_serving_start(struct dfg_serving *serving);
 void dfg_serving_stop(struct dfg_serving *serving);
 bool dfg_serving_push(struct dfg_serving_job *job); /* false: the queue is full */
+
+/* step.c: runs the jobs of a list in one step, answers and frees them. */
+void dfg_serving_run(struct dfg_serving_job *jobs);
 
 /* routes.c */
 void dfg_serving_handle(void *arg, struct dfg_web_request *request);

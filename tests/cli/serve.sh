@@ -1,26 +1,6 @@
 # dfg serve: a model answers over HTTP as `dfg run` does.
 . "$ROOT/tests/cli/kit"
-
-start() { # ARGUMENTS...: a server, whose URL is $url
-	rm -f hello
-	"$DFG" serve --port 0 "$@" >hello 2>talk &
-	server=$!
-	within test -s hello
-	url=$(sed 's/.*"url":"\([^"]*\)".*/\1/' hello)
-}
-stop() { # by TERM, and its status is 0
-	kill "$server"
-	wait "$server"
-}
-ask() { # STATUS CURL-ARGUMENTS...: the answer is in the file answer
-	wanted=$1
-	shift
-	got=$(curl -sS -o answer -w '%{http_code}' "$@")
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat answer; exit 1; }
-}
-equals() { # TEXT: the whole answer
-	[ "$(cat answer)" = "$1" ] || { echo "the answer is not $1:"; cat answer; exit 1; }
-}
+. "$ROOT/tests/cli/serve_kit"
 
 cat >two.dfg <<'X'
 input x: f32[batch, 3]

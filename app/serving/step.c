@@ -1,0 +1,234 @@
+#include "app/serving/serving_private.h"
+
+/* A step, which one job has to itself, or which several jobs share whose inputs are joined along axis 0. */
+
+/* The seconds for which a client that ended its side of the connection may still read an answer. */
+static const uint64_t GRACE_NS = 1000000000;
+
+static struct dfg_err *check_in_time(const struct dfg_serving_job *job, uint64_t now)
+{
+	uint64_t gone = atomic_load(&job->request->gone_ns);
+	if (job->deadline_ns && now > job->deadline_ns)
+		return DFG_ERR(DFG_DEADLINE, "the deadline of the request passed");
+	if (gone && now > gone + GRACE_NS)
+		return DFG_ERR(DFG_STOPPED, "the client has gone");
+	return NULL;
+}
+
+/* A step ends early when no job waits for its results any more: the error of the first. */
+static struct dfg_err *check_jobs(void *arg)
+{
+	uint64_t now = dfg_now();
+	struct dfg_err *err = NULL;
+	for (const struct dfg_serving_job *job = arg; job; job = job->next) {
+		struct dfg_err *own = check_in_time(job, now);
+		if (!own) {
+			dfg_err_free(err);
+			return NULL;
+		}
+		if (err)
+			dfg_err_free(own);
+		else
+			err = own;
+	}
+	return err;
+}
+
+/* Only the inputs that the outputs need are fed. */
+struct fed_step {
+	struct dfg_step step;
+	struct dfg_edge *feed, *fetch;
+	struct dfg_tensor *feeds, *fetches; /* the feeds of one job are borrowed */
+};
+
+static struct dfg_err *make_step(struct dfg_serving_job *job, struct fed_step *out)
+{
+	const struct dfg_live_model *live = job->live;
+	struct dfg_arena *arena = &job->arena;
+	*out = (struct fed_step){.feed = dfg_arena_zeros(arena, live->n_in, sizeof *out->feed),
+		.fetch = dfg_arena_zeros(arena, job->n_output, sizeof *out->fetch),
+		.feeds = dfg_arena_zeros(arena, live->n_in, sizeof *out->feeds),
+		.fetches = dfg_arena_zeros(arena, job->n_output, sizeof *out->fetches)};
+	if (!out->feed || !out->fetch || !out->feeds || !out->fetches)
+		return dfg_no_memory("the request");
+	for (uint32_t i = 0; i < job->n_output; i++)
+		out->fetch[i] = live->out[job->output[i]].edge;
+	out->step = (struct dfg_step){.feed = out->feed, .fetch = out->fetch, .n_fetch = job->n_output};
+	for (uint32_t i = 0; i < live->n_in; i++)
+		if (job->needed[i]) {
+			out->feed[out->step.n_feed] = live->in[i].edge;
+			out->feeds[out->step.n_feed++] = job->feed[i];
+		}
+	return NULL;
+}
+
+static struct dfg_err *run_plan(struct dfg_serving_job *jobs, struct fed_step *own)
+{
+	const struct dfg_step_control control = {check_jobs, jobs};
+	struct dfg_plan *plan;
+	DFG_TRY(dfg_session_plan(jobs->live->run.model.session, &own->step, &plan));
+	atomic_fetch_add(&jobs->served->serving->running, 1);
+	struct dfg_err *err = dfg_plan_run_controlled(plan, own->feeds, &control, own->fetches);
+	atomic_fetch_sub(&jobs->served->serving->running, 1);
+	return err;
+}
+
+static struct dfg_err *run_alone(struct dfg_serving_job *job)
+{
+	struct fed_step own;
+	DFG_TRY(make_step(job, &own));
+	DFG_TRY(run_plan(job, &own));
+	for (uint32_t i = 0; i < job->n_output; i++)
+		job->value[i] = own.fetches[i];
+	return NULL;
+}
+
+/* Joins the values of each input. On failure there is nothing to release. */
+static struct dfg_err *join_feeds(struct dfg_serving_job *jobs, size_t count, struct fed_step *own)
+{
+	struct dfg_tensor *part = dfg_arena_zeros(&jobs->arena, count, sizeof *part);
+	struct dfg_err *err = part ? NULL : dfg_no_memory("the requests");
+	uint32_t done = 0;
+	for (uint32_t i = 0; !err && i < jobs->live->n_in; i++) {
+		size_t n = 0;
+		if (!jobs->needed[i])
+			continue;
+		for (const struct dfg_serving_job *job = jobs; job; job = job->next)
+			part[n++] = job->feed[i];
+		err = dfg_tensor_concatenate(part, n, &own->feeds[done]);
+		done += !err;
+	}
+	while (err && done)
+		dfg_tensor_release(&own->feeds[--done]);
+	return err;
+}
+
+/* Rows [first, first + n) as a tensor that shares the buffer. */
+static struct dfg_err *take_rows(const struct dfg_tensor *all, int64_t first, int64_t n, struct dfg_tensor *out)
+{
+	DFG_TRY(dfg_tensor_share(all, out));
+	int64_t row = all->shape.dim[0] ? dfg_shape_count(&all->shape) / all->shape.dim[0] : 0;
+	out->data = dfg_tensor_at(out, first * row);
+	out->shape.dim[0] = n;
+	out->room = dfg_tensor_bytes(out);
+	return NULL;
+}
+
+/* Gives each job its rows of an output; all of them the whole of an output that does not depend on the inputs. */
+static struct dfg_err *divide_fetch(
+	struct dfg_serving_job *jobs, int64_t rows, uint32_t i, const struct dfg_tensor *all)
+{
+	bool has_rows = jobs->live->out[jobs->output[i]].verdict->kind == DFG_ROWS_EACH;
+	int64_t first = 0;
+	if (has_rows && (all->shape.rank < 1 || all->shape.dim[0] != rows))
+		return DFG_ERR(DFG_BUG, "output '%.200s' is %s, but the batch has %lld rows",
+			jobs->live->out[jobs->output[i]].name, dfg_type_words(all->dtype, &all->shape).s, (long long)rows);
+	for (struct dfg_serving_job *job = jobs; job; first += job->rows, job = job->next)
+		DFG_TRY(has_rows ? take_rows(all, first, job->rows, &job->value[i]) : dfg_tensor_share(all, &job->value[i]));
+	return NULL;
+}
+
+static struct dfg_err *run_joined(struct dfg_serving_job *jobs, size_t count, int64_t rows)
+{
+	struct fed_step own;
+	DFG_TRY(make_step(jobs, &own));
+	DFG_TRY(join_feeds(jobs, count, &own));
+	struct dfg_err *err = run_plan(jobs, &own);
+	for (uint32_t i = 0; i < own.step.n_feed; i++)
+		dfg_tensor_release(&own.feeds[i]);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < jobs->n_output; i++) {
+		if (!err)
+			err = divide_fetch(jobs, rows, i, &own.fetches[i]);
+		dfg_tensor_release(&own.fetches[i]);
+	}
+	return err;
+}
+
+/* Answers with the values of the step, or its error, and frees the job. */
+static void answer(struct dfg_serving_job *job, struct dfg_err *err)
+{
+	struct dfg_web_answer out = {.status = 200, .type = "application/json"};
+	if (!err && job->deadline_ns && dfg_now() > job->deadline_ns)
+		err = DFG_ERR(DFG_DEADLINE, "the deadline of the request passed");
+	if (!err)
+		err = job->answer(job, &out);
+	if (err) {
+		dfg_text_release(&out.body);
+		dfg_job_refuse(job, 0, err);
+		return;
+	}
+	dfg_serving_reply(job->served, job->request, job->protocol, &out);
+	dfg_job_free(job);
+}
+
+/* The extent of the first input whose leading dimension is not declared; 1: there is none. */
+static int64_t rows_of(const struct dfg_serving_job *job)
+{
+	for (uint32_t i = 0; i < job->live->n_in; i++) {
+		const struct dfg_shape *declared = &job->live->in[i].shape, *given = &job->feed[i].shape;
+		if (job->feed[i].dtype && declared->rank > 0 && declared->dim[0] < 0)
+			return given->dim[0];
+	}
+	return 1;
+}
+
+static void count_step(struct dfg_served *served, int64_t rows)
+{
+	pthread_mutex_lock(&served->lock);
+	served->steps++;
+	dfg_histogram_add(&served->rows, (double)rows, dfg_rows_bounds);
+	pthread_mutex_unlock(&served->lock);
+}
+
+/* Refuses the jobs whose time is over, before the step. */
+static struct dfg_serving_job *drop_late(struct dfg_serving_job *jobs)
+{
+	uint64_t now = dfg_now();
+	for (struct dfg_serving_job **at = &jobs; *at;) {
+		struct dfg_serving_job *job = *at;
+		struct dfg_err *err = check_in_time(job, now);
+		if (!err) {
+			pthread_mutex_lock(&job->served->lock);
+			dfg_histogram_add(&job->served->queued, (double)(now - job->begin_ns) / 1e9, dfg_seconds_bounds);
+			pthread_mutex_unlock(&job->served->lock);
+			at = &job->next;
+			continue;
+		}
+		*at = job->next;
+		dfg_job_refuse(job, 0, err);
+	}
+	return jobs;
+}
+
+void dfg_serving_run(struct dfg_serving_job *jobs)
+{
+	size_t count = 0;
+	int64_t rows = 0;
+	bool joined = false;
+	jobs = drop_late(jobs);
+	for (const struct dfg_serving_job *job = jobs; job; job = job->next, count++)
+		rows += job->rows;
+	if (count > 1) {
+		/* an error may be the fault of one of them: each has a step of its own then, and its own error */
+		struct dfg_err *err = run_joined(jobs, count, rows);
+		joined = !err;
+		dfg_err_free(err);
+		if (joined)
+			count_step(jobs->served, rows);
+	}
+	while (jobs) {
+		struct dfg_serving_job *job = jobs;
+		struct dfg_err *err = NULL;
+		jobs = job->next;
+		job->next = NULL;
+		if (!joined) {
+			for (uint32_t i = 0; i < job->n_output; i++)
+				dfg_tensor_release(&job->value[i]);
+			count_step(job->served, rows_of(job));
+			err = run_alone(job);
+		}
+		answer(job, err);
+	}
+}

@@ -1,0 +1,207 @@
+# Requests share a step where the rows of a batch are independent, and each gets the bits that it gets alone.
+. "$ROOT/tests/cli/kit"
+. "$ROOT/tests/cli/serve_kit"
+
+# All kinds of nodes whose rows are independent: each output has its own.
+cat >rows.dfg <<'X'
+input x: f32[batch, 6, 6, 4]
+input ids: i32[batch]
+param w: f32[144, 40] = glorot
+param filter: f32[3, 3, 4, 8] = glorot
+param table: f32[50, 40] = glorot
+flat = Reshape(x, [-1, 144])
+h = relu(flat @ w) + 0.1
+output product = h
+output normal = layer_norm()(h)
+output soft = Softmax(h * 3)
+output image = MaxPool(Conv2D(x, filter, strides = [1, 1, 1, 1], padding = "SAME"), ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = "VALID")
+output looked_up = GatherV2(table, ids, 0) + h
+output reduced = sum(x, axis = [1, 3]) + mean(x, axis = [2, 3])
+output joined = ConcatV2([h, tanh(h)], 1)
+output best = ArgMax(h, 1)
+cut = Reshape(h, [-1, 8, 5])
+output attention = BatchMatMulV2(Softmax(BatchMatMulV2(cut, cut, adj_y = true)), cut)
+output turned = Transpose(cut, [0, 2, 1])
+X
+"$DFG" build rows.dfg -o rows.pb
+"$DFG" run rows.pb --feed x=zeros:f32[1,6,6,4] --feed ids=zeros:i32[1] --seed 7 --save w.safetensors >out
+"$DFG" serve rows.pb --load w.safetensors --explain --max-batch 64 >out
+[ "$(cat out)" = "model 'rows': requests join, up to 64 rows a step" ] || { cat out; exit 1; }
+
+# The clients' requests have 1, 2 or 3 rows each. The answers are those of a server that joins none.
+cat >clients.py <<'X'
+import concurrent.futures, http.client, io, random, struct, sys, zipfile
+def npy(dtype, shape, data):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (dtype, shape)
+    head += " " * (63 - (len(head) + 10) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
+def body(i):
+    r = random.Random(i)
+    rows = i % 3 + 1
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        z.writestr("x.npy", npy("<f4", "(%d, 6, 6, 4)" % rows, struct.pack("<%df" % (144 * rows), *[r.gauss(0, 1) for _ in range(144 * rows)])))
+        z.writestr("ids.npy", npy("<i4", "(%d,)" % rows, struct.pack("<%di" % rows, *[r.randrange(50) for _ in range(rows)])))
+    return out.getvalue()
+def client(url, i, n):
+    connection = http.client.HTTPConnection(url.split("//")[1], timeout=60)
+    answers = []
+    for k in range(n):
+        connection.request("POST", "/run", body(100 * i + k))
+        answer = connection.getresponse()
+        answers.append(answer.read())
+        assert answer.status == 200, answers[-1]
+    return answers
+url, alone, clients, n = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+    shared = list(pool.map(lambda i: client(url, i, n), range(clients)))
+for i in range(clients):
+    assert client(alone, i, n) == shared[i], i
+X
+start rows.pb --load w.safetensors --max-batch 1
+one=$url one_server=$server
+start rows.pb --load w.safetensors --max-batch 64 --max-delay 5
+python3 clients.py "$url" "$one" 1 3
+python3 clients.py "$url" "$one" 7 3
+python3 clients.py "$url" "$one" 64 2
+# Steps were shared: their rows are more than those of any request.
+ask 200 "$url/metrics"
+awk '/^dfg_batch_size_sum/ {rows = $2} /^dfg_batch_size_count/ {steps = $2} END {exit !(rows > 4 * steps)}' answer
+ask 200 "$one/metrics"
+awk '/^dfg_batch_size_sum/ {rows = $2} /^dfg_batch_size_count/ {steps = $2} END {exit !(rows <= 3 * steps)}' answer
+stop
+server=$one_server
+stop
+
+# What forbids it is named: the node and the reason.
+refuses() { # PROGRAM REASON
+	printf '%s\n' "$1" >p.dfg
+	"$DFG" build p.dfg -o p.pb
+	"$DFG" serve p.pb --explain >out
+	has out "$2"
+	has out 'do not join: node '
+}
+x='input x: f32[batch, 3]'
+refuses "$x
+output y = x - mean(x, axis = 0)" 'it reduces over the batch'
+refuses "$x
+output y = mean(x)" 'it reduces over the batch'
+refuses "$x
+output y = x * f32(Shape(x)[0])" 'its value depends on the number of rows'
+refuses "$x
+output y = Reshape(x, [3, -1])" 'its shape fixes or depends on the number of rows'
+refuses "$x
+output y = Reshape(x, [-1])" 'it moves elements between rows'
+refuses "$x
+output y = Transpose(x, [1, 0])" 'it moves the batch to another axis'
+refuses "$x
+output y = x @ Transpose(x, [1, 0])" 'it moves the batch to another axis'
+refuses "$x
+output y = Softmax(sum(x, axis = 1))" 'its only axis is the batch'
+refuses "$x
+output y = x + RandomUniform([3], dtype = f32)" 'its result differs from step to step'
+refuses "$x
+input k: i32[]
+output y = x * f32(k)" 'the input has no leading dimension of any extent'
+refuses 'input x: f32[4, 3]
+output y = x * 2' 'the input has no leading dimension of any extent'
+refuses "$x
+input m: f32[batch]
+output y = m * x" 'it broadcasts the batch along another axis'
+refuses "$x
+output y = loop (s = x) while sum(s) < 10 { next s + 1 }" 'control flow depends on the batch'
+# Of two outputs, the one that may is joined.
+cat >two.dfg <<'X'
+input x: f32[batch, 3]
+output y = x * 2
+output m = mean(x)
+X
+"$DFG" build two.dfg -o two.pb
+"$DFG" serve two.pb --explain >out
+has out "requests for output 'm' do not join: node "
+has out "requests for the other outputs join, up to 32 rows a step"
+"$DFG" check --rows two.pb >out
+has out "two.pb: output 'y': its rows are independent"
+has out "two.pb: output 'm': node 'm"
+
+# One request's error is its own, although its step was shared.
+cat >lookup.dfg <<'X'
+input ids: i32[batch]
+output y = GatherV2([10.0, 20.0, 30.0], ids, 0)
+X
+"$DFG" build lookup.dfg -o lookup.pb
+start lookup.pb --max-delay 500 --max-batch 3
+pids=
+for id in 1 9 2; do
+	curl -sS -o "answer.$id" -w '%{http_code}' "$url/v1/models/lookup:predict" -d "{\"instances\":[$id]}" >"code.$id" &
+	pids="$pids $!"
+done
+wait $pids
+[ "$(cat code.1 code.9 code.2)" = 200422200 ]
+has answer.1 '{"predictions":[20]}'
+has answer.2 '{"predictions":[30]}'
+has answer.9 '9'
+stop
+
+# A connection with many requests does not delay the others': one of each is served in turn.
+cat >slow.pbtxt <<'X'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+node { name: "y" op: "Dfg>Sleep" input: "x" attr { key: "T" value { type: DT_FLOAT } } attr { key: "ms" value { i: 150 } } }
+X
+start slow.pbtxt --fetch y --threads 1
+python3 - "$url" <<'X'
+import http.client, socket, sys, time
+host, port = sys.argv[1].split("//")[1].split(":")
+def frame(kind, flags, stream, payload=b""):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+path, body = b"/v1/models/slow:predict", b'{"inputs":1}'
+head = b"\x83\x86\x04" + bytes([len(path)]) + path + b"\x41\x09localhost"
+many = socket.create_connection((host, int(port)))
+many.settimeout(20)
+many.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0)
+    + b"".join(frame(1, 4, 2 * i + 1, head) + frame(0, 1, 2 * i + 1, body) for i in range(8)))
+def waiting():
+    metrics = http.client.HTTPConnection(host, int(port))
+    metrics.request("GET", "/metrics")
+    return int([line for line in metrics.getresponse().read().decode().split("\n") if line.startswith("dfg_queue_length{")][0].split()[-1])
+while not 5 <= waiting() <= 7:
+    time.sleep(0.01)
+one = http.client.HTTPConnection(host, int(port))
+one.request("POST", path.decode(), body)
+assert one.getresponse().status == 200
+assert waiting() >= 2, "a connection with 8 requests had all its turns first"
+got, ends = b"", 0
+while ends < 8:
+    got += many.recv(65536)
+    while len(got) >= 9 and len(got) >= 9 + int.from_bytes(got[:3], "big"):
+        ends += got[3] == 0 and got[4] & 1
+        got = got[9 + int.from_bytes(got[:3], "big"):]
+X
+stop
+
+# A deadline, and a client that goes, end a step that runs: the thread is free for the next request at once.
+cat >long.dfg <<'X'
+input x: f32[]
+output y = loop (s = x) for i in 0..2000000000 { next s * 0.999 + 1 }
+output quick = x + 1
+X
+"$DFG" build long.dfg -o long.pb
+start long.pb --threads 1
+none_runs() { curl -sS "$url/metrics" | grep -q '^dfg_steps_running 0$'; }
+one_runs() { curl -sS "$url/metrics" | grep -q '^dfg_steps_running 1$'; }
+x='{"name":"x","datatype":"FP32","shape":[],"data":[1]}'
+long="{\"inputs\":[$x],\"outputs\":[{\"name\":\"y\"}]}"
+ask 504 -H 'X-Timeout: 0.2' "$url/v2/models/long/infer" -d "$long"
+has answer 'the deadline of the request passed'
+within none_runs
+for version in --http1.1 --http2-prior-knowledge; do
+	curl -sS $version "$url/v2/models/long/infer" -d "$long" >left 2>&1 &
+	client=$!
+	within one_runs
+	kill $client
+	within none_runs
+done
+ask 200 "$url/v2/models/long/infer" -d "{\"inputs\":[$x],\"outputs\":[{\"name\":\"quick\"}]}"
+stop
+status 2 "$DFG" serve two.pb --max-batch 0
+status 2 "$DFG" serve two.pb --max-delay=-1
