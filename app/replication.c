@@ -42,6 +42,18 @@ static struct dfg_err *parse_reduction(const char *text, enum dfg_reduction *out
 	return NULL;
 }
 
+static struct dfg_err *parse_algorithm(const char *text, enum dfg_algorithm *out_algorithm)
+{
+	static const char *const name[] = {"auto", "direct", "shm"}; /* by enum dfg_algorithm */
+	for (int i = 0; text && i < 3; i++)
+		if (!strcmp(text, name[i])) {
+			*out_algorithm = (enum dfg_algorithm)i;
+			return NULL;
+		}
+	*out_algorithm = DFG_ALGORITHM_AUTO;
+	return text ? DFG_ERR(DFG_USAGE, "--algorithm must be auto, direct or shm, not '%s'", text) : NULL;
+}
+
 struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts)
 {
 	int64_t replicas = replication->replicas, shards = replication->shards;
@@ -63,6 +75,9 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 		shards = replicas;
 	DFG_TRY(parse_bucket(replication->bucket, &bucket));
 	DFG_TRY(parse_reduction(replication->reduce, &reduction));
+	DFG_TRY(parse_algorithm(replication->algorithm, &replication->all_reduce));
+	if (replicas < 2 && replication->algorithm)
+		return DFG_ERR(DFG_USAGE, "--algorithm requires --replicas: it is how replicas reduce");
 	if (shards < 2 && idle_option(replication))
 		return DFG_ERR(DFG_USAGE, "--%s requires --shards or --replicas", idle_option(replication));
 	replication->n_shards = shards ? (uint32_t)shards : 1;

@@ -4,18 +4,22 @@
 #include "app/names.h"
 #include "app/report.h"
 #include "lib/pass/replicate/replicate.h"
+#include "remote/coordinator.h"
 
 /* Data parallelism, as a user asks for it: how the batch is sharded, and how gradients are reduced. */
 struct dfg_replication {
 	int64_t replicas, shards;        /* 0: not given */
 	int64_t min_replicas;            /* of those that may be left when others are lost; 0: not given */
 	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
+	const char *algorithm;           /* "auto", "direct" or "shm"; NULL: auto */
 	const char *reduce;              /* "mean" or "sum"; NULL: by the loss */
 	struct dfg_words_list gradients; /* patterns */
-	uint32_t n_shards, n_replicas;   /* set by dfg_replication_check(): 1 or more */
+	/* Set by dfg_replication_check(). */
+	uint32_t n_shards, n_replicas; /* 1 or more */
+	enum dfg_algorithm all_reduce;
 };
 
-/* Checks the options, and sets n_shards and n_replicas. DFG_USAGE for a value out of range or options that contradict each other. */
+/* Checks the options, and sets the fields that are derived from them. DFG_USAGE for a value out of range or options that contradict each other. */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts);
 
 /*

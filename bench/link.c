@@ -91,7 +91,7 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 
 static struct dfg_link_sink sink_of(struct side *side)
 {
-	return (struct dfg_link_sink){side, deliver, lost, give_room};
+	return (struct dfg_link_sink){.arg = side, .deliver = deliver, .lost = lost, .room = give_room};
 }
 
 static _Noreturn void *serve(void *arg)

@@ -63,6 +63,8 @@ const struct dfg_opt dfg_replication_options[] = {
 		.help = "If replicas are lost, continue with the others while at least M are left (R)."},
 	{"bucket", .takes = "SIZE|0|all|auto", .text = &S.replication.bucket,
 		.help = "Reduce gradients in buckets of SIZE bytes (4MiB); 0: each by itself; all: in one."},
+	{"algorithm", .takes = "auto|direct|shm", .text = &S.replication.algorithm,
+		.help = "Reduce over links, or in memory that the replicas of one host share (auto: shm where possible)."},
 	{"reduce", .takes = "mean|sum", .text = &S.replication.reduce,
 		.help = "Take the mean or the sum of the shards' gradients (as the loss does of the batch)."},
 	{"gradients", .takes = "PATTERN", .list = &S.replication.gradients,

@@ -478,10 +478,13 @@ static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t w
 	struct dfg_worker_config setup = {.self = worker,
 		.workers = coordinator->options.workers,
 		.replicas = coordinator->options.replicas,
+		.shards = coordinator->options.session.shards,
+		.shared_only = coordinator->options.algorithm == DFG_ALGORITHM_SHM,
 		.session = coordinator->options.session,
 		.trace = coordinator->options.trace != NULL,
 		.lease = coordinator->options.lease,
 		.seconds = seconds};
+	DFG_TRY(dfg_coordinator_find_shared(coordinator, worker, transport, arg, &setup.shared));
 	setup.peer = dfg_zeros(setup.workers, sizeof *setup.peer);
 	if (!setup.peer)
 		return dfg_no_memory("the coordinator");

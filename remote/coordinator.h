@@ -14,6 +14,9 @@
  */
 struct dfg_coordinator;
 
+/* How replicas reduce: over their links, or in memory that they share, if they are on one host. */
+enum dfg_algorithm { DFG_ALGORITHM_AUTO, DFG_ALGORITHM_DIRECT, DFG_ALGORITHM_SHM };
+
 /* A node that ran on a worker; times are on the launcher's clock. */
 struct dfg_coordinator_event {
 	uint32_t worker;
@@ -28,6 +31,7 @@ struct dfg_coordinator_options {
 	uint32_t min_replicas; /* fewer than `replicas`: the run survives the loss of others; 0: of none */
 	void (*note)(void *arg, const char *line); /* replicas were lost or joined, and the run continues; NULL: ignored */
 	void *note_arg;
+	enum dfg_algorithm algorithm;       /* auto: in memory where all replicas of a part are linked by shm */
 	struct dfg_session_options session; /* the options of the session on each worker */
 	double lease;                       /* seconds of silence after which a worker is lost; 0: no limit */
 	bool watched;                       /* dfg_coordinator_ended will be called for each process that ends */

@@ -241,6 +241,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.min_replicas = launch->options.min_replicas,
 		.note = launch->options.note,
 		.note_arg = launch->options.say_arg,
+		.algorithm = launch->options.algorithm,
 		.session = launch->options.session,
 		.lease = launch->options.lease,
 		.watched = true,

@@ -71,10 +71,10 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-struct dfg_err *shm_hello_send(int socket, const struct hello *hello, int fd)
+ssize_t shm_packet_send(int socket, const void *bytes, size_t length, int fd)
 {
 	union control control = {0};
-	struct iovec part = {(void *)hello, sizeof *hello};
+	struct iovec part = {(void *)bytes, length};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 	if (fd >= 0) {
 		message.msg_control = &control;
@@ -82,7 +82,29 @@ struct dfg_err *shm_hello_send(int socket, const struct hello *hello, int fd)
 		control.header = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
 		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
 	}
-	if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof *hello)
+	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* Further descriptors are dropped by the kernel. */
+ssize_t shm_packet_receive(int socket, void *out_bytes, size_t length, int *out_fd, bool *out_cut)
+{
+	union control control;
+	struct iovec part = {out_bytes, length};
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	*out_fd = -1;
+	ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+		header->cmsg_len == CMSG_LEN(sizeof *out_fd))
+		memcpy(out_fd, CMSG_DATA(header), sizeof *out_fd);
+	*out_cut = got > 0 && message.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
+	return got;
+}
+
+struct dfg_err *shm_hello_send(int socket, const struct hello *hello, int fd)
+{
+	if (shm_packet_send(socket, hello, sizeof *hello, fd) != sizeof *hello)
 		return DFG_ERR(DFG_UNAVAILABLE, "it hangs up");
 	return NULL;
 }
@@ -102,21 +124,13 @@ static struct dfg_err *await(int socket, uint64_t until)
 
 struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct hello *out_hello, int *out_fd)
 {
-	union control control;
-	struct iovec part = {out_hello, sizeof *out_hello};
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	bool cut;
 	*out_fd = -1;
 	DFG_TRY(await(socket, ns));
-	/* further descriptors are dropped by the kernel */
-	ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-		header->cmsg_len == CMSG_LEN(sizeof *out_fd))
-		memcpy(out_fd, CMSG_DATA(header), sizeof *out_fd);
-	if (got > 0 && *out_fd < 0 && (message.msg_flags & MSG_CTRUNC)) /* the system had no number for it */
+	ssize_t got = shm_packet_receive(socket, out_hello, sizeof *out_hello, out_fd, &cut);
+	if (cut && *out_fd < 0 && got == sizeof *out_hello) /* the system had no number for it */
 		return DFG_ERR(DFG_MEMORY, "no descriptor for its memory: %s", strerror(EMFILE));
-	if (got == sizeof *out_hello && !(message.msg_flags & MSG_TRUNC))
+	if (got == sizeof *out_hello && !cut)
 		return NULL;
 	if (*out_fd >= 0)
 		close(*out_fd);

@@ -122,7 +122,7 @@ static void shm_link_close(struct dfg_link *base)
 }
 
 static const struct dfg_link_kind shm_kind = {
-	.name = "shm", .send = shm_link_send, .poll = shm_link_poll, .close = shm_link_close};
+	.name = "shm", .send = shm_link_send, .pass = shm_link_pass, .poll = shm_link_poll, .close = shm_link_close};
 
 void shm_link_unref(struct shm_link *link)
 {

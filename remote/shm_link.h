@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/types.h>
 
 /*
  * The parts of remote/shm.h: a link (shm_link.c), how it writes (shm_write.c) and reads (shm_read.c), and the thread
@@ -100,6 +101,8 @@ struct shm_link {
 
 DFG_MUST_CHECK struct dfg_err *shm_link_send(struct dfg_link *link, const struct dfg_message *message);
 
+DFG_MUST_CHECK struct dfg_err *shm_link_pass(struct dfg_link *link, uint64_t tag, int fd);
+
 /* Writes waiting messages while the ring has space; true where some bytes were written. Any thread. */
 bool shm_link_push(struct shm_link *link);
 
@@ -153,6 +156,14 @@ DFG_MUST_CHECK struct dfg_err *shm_hello_check(const struct hello *hello, const 
 
 /* DFG_REFUSED where the peer's process belongs to another user. */
 DFG_MUST_CHECK struct dfg_err *shm_same_user(int fd);
+
+/*
+ * Sends or receives a packet, without blocking, and with it a descriptor, which is -1 where there is none. The result is
+ * that of the system call: the bytes moved, 0 at the end, or -1 with errno. *out_cut: the system had no number for a
+ * descriptor, or the packet was longer.
+ */
+ssize_t shm_packet_send(int socket, const void *bytes, size_t length, int fd);
+ssize_t shm_packet_receive(int socket, void *out_bytes, size_t length, int *out_fd, bool *out_cut);
 
 /*
  * Sends or receives one packet with a hello, and a descriptor unless fd is -1. Receive waits until `ns` of the

@@ -210,14 +210,26 @@ static void attend(struct dfg_shm *shm, size_t n)
 
 /* The thread: sleeping. */
 
+/* A descriptor comes with its tag. */
+static void take_passed(struct shm_link *link, bool valid, uint64_t tag, int fd)
+{
+	if (valid && link->sink.passed)
+		link->sink.passed(link->sink.arg, link->link.peer, tag, fd);
+	else
+		close(fd);
+}
+
 /* The peer woke us, or has ended. A polling thread may have stopped since. */
 static void read_wakeups(struct shm_link *link)
 {
-	char bells[8];
-	ssize_t got;
-	int most = 64;
-	while ((got = recv(link->fd, bells, sizeof bells, MSG_DONTWAIT)) > 0 && most--)
-		;
+	uint64_t tag = 0;
+	ssize_t got = 1;
+	for (int most = 64, fd; most && got > 0; most--) {
+		bool cut;
+		got = shm_packet_receive(link->fd, &tag, sizeof tag, &fd, &cut);
+		if (fd >= 0)
+			take_passed(link, got == sizeof tag && !cut, tag, fd);
+	}
 	atomic_store(&link->polled, false);
 	if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
 		shm_link_end(

@@ -1,5 +1,6 @@
 #include "remote/shm_link.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 /*
@@ -302,4 +303,13 @@ struct dfg_err *shm_link_send(struct dfg_link *base, const struct dfg_message *m
 	if (out.packed)
 		dfg_free(out.packed);
 	return err;
+}
+
+/* Wakes the peer too. The socket has space, since other packets are sent only to a peer that sleeps. */
+struct dfg_err *shm_link_pass(struct dfg_link *base, uint64_t tag, int fd)
+{
+	struct shm_link *link = (struct shm_link *)base;
+	if (shm_packet_send(link->fd, &tag, sizeof tag, fd) == sizeof tag)
+		return NULL;
+	return DFG_ERR(DFG_UNAVAILABLE, "cannot pass memory to %s: %s", dfg_peer_words(base->peer).s, strerror(errno));
 }

@@ -2,6 +2,8 @@
 
 #include "remote/worker_private.h"
 
+#include <unistd.h>
+
 struct dfg_err *dfg_worker_new(const struct dfg_worker_options *options, struct dfg_worker **out_worker)
 {
 	struct dfg_worker *worker = dfg_zeros(1, sizeof *worker);
@@ -305,7 +307,19 @@ static struct dfg_err *room(
 	return err;
 }
 
+/* Memory that the replicas of this worker's part share. */
+static void passed(void *arg, uint32_t peer, uint64_t tag, int fd)
+{
+	struct dfg_worker *worker = arg;
+	bool known = worker->group && peer != DFG_LAUNCHER;
+	uint32_t width = known ? dfg_worker_width(worker) : 1;
+	if (known && peer % width == worker->setup.self % width)
+		dfg_group_passed(worker->group, peer / width, tag, fd);
+	else
+		close(fd);
+}
+
 struct dfg_link_sink dfg_worker_sink(struct dfg_worker *worker)
 {
-	return (struct dfg_link_sink){.arg = worker, .deliver = deliver, .lost = lost, .room = room};
+	return (struct dfg_link_sink){.arg = worker, .deliver = deliver, .lost = lost, .room = room, .passed = passed};
 }

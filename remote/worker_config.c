@@ -1,6 +1,7 @@
 #include "remote/worker_config.h"
 
 #include "lib/base/arena.h"
+#include "lib/exec/group/group.h"
 
 static void put_session(struct dfg_packet *packet, const struct dfg_session_options *session)
 {
@@ -47,6 +48,9 @@ void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_co
 	dfg_packet_put_real(packet, setup->seconds);
 	dfg_packet_put(packet, setup->self);
 	dfg_packet_put(packet, setup->replicas);
+	dfg_packet_put(packet, setup->shards);
+	dfg_packet_put(packet, setup->shared);
+	dfg_packet_put(packet, setup->shared_only);
 	dfg_packet_put(packet, setup->workers);
 	for (uint32_t i = 0; i < setup->workers; i++) {
 		const struct dfg_peer *peer = &setup->peer[i];
@@ -68,6 +72,9 @@ struct dfg_err *dfg_worker_config_get(
 	out_setup->seconds = dfg_packet_get_real(packet);
 	out_setup->self = dfg_packet_get_u32(packet);
 	out_setup->replicas = dfg_packet_get_u32(packet);
+	out_setup->shards = dfg_packet_get_u32(packet);
+	out_setup->shared = dfg_packet_get_bool(packet);
+	out_setup->shared_only = dfg_packet_get_bool(packet);
 	out_setup->workers = dfg_packet_get_count(packet, 6 * sizeof(uint64_t));
 	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);
 	if (!out_setup->peer)
@@ -82,7 +89,8 @@ struct dfg_err *dfg_worker_config_get(
 		peer->shm = dfg_packet_get_text(packet);
 	}
 	DFG_TRY(dfg_packet_check(packet));
-	bool fits = out_setup->replicas && out_setup->workers % out_setup->replicas == 0;
+	bool fits =
+		out_setup->replicas && out_setup->workers % out_setup->replicas == 0 && out_setup->shards <= DFG_SHARDS_MOST;
 	if (!fits)
 		return DFG_ERR(DFG_PROTOCOL, "the launcher gave %u workers to %u replicas, which cannot be divided evenly",
 			out_setup->workers, out_setup->replicas);

@@ -19,6 +19,9 @@ struct dfg_worker_config {
 	uint32_t replicas;     /* replica r is the workers [r, r + 1) * workers / replicas, in the order of parts */
 	struct dfg_peer *peer; /* by number */
 	struct dfg_session_options session; /* its numeric options */
+	uint32_t shards;                    /* of a batch; 0: 1 */
+	bool shared;      /* replicas reduce in memory that they share, where the shapes of the values are known */
+	bool shared_only; /* other values are an error */
 	bool trace;
 	double lease;   /* seconds of the launcher's silence after which a worker ends; 0: no limit */
 	double seconds; /* limit for making the links to the other workers */

@@ -62,6 +62,8 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	struct dfg_session *made;
 	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
 	struct dfg_err *err = dfg_group_share(worker->group, dfg_session_state(made));
+	if (!err)
+		err = dfg_worker_share_memory(worker);
 	if (err) {
 		dfg_session_free(made);
 		return err;

@@ -53,7 +53,8 @@ struct dfg_worker {
 	struct dfg_packet events;
 	uint64_t n_events;
 
-	bool linked; /* all workers are linked to each other */
+	uint64_t parts; /* number of parts that were given */
+	bool linked;    /* all workers are linked to each other */
 
 	pthread_t guard; /* the thread that watches the lease */
 	bool guarded;
@@ -101,6 +102,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker
 void dfg_worker_end_shards(struct dfg_worker *worker, const struct sharded_run *run);
 void dfg_worker_put_streams(const struct dfg_worker *worker, const struct sharded_run *run, struct dfg_packet *answer);
 DFG_MUST_CHECK struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker);
+
+/* Lays out the buckets of the part in memory that all replicas share, if they do. */
+DFG_MUST_CHECK struct dfg_err *dfg_worker_share_memory(struct dfg_worker *worker);
 void dfg_worker_leave_group(struct dfg_worker *worker);
 
 /* Totals of all that was sent to a worker, over transfers and collectives. */

@@ -16,6 +16,56 @@ struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
 	return NULL;
 }
 
+static int64_t bucket_of(const struct dfg_node *node)
+{
+	const struct dfg_attr *bucket = dfg_node_attr(node, "bucket");
+	return bucket && bucket->kind == DFG_ATTR_INT ? bucket->value.i : 0;
+}
+
+/* The bucket that a node contributes to; false: not all of its shapes are known. */
+static bool find_layout(struct dfg_worker *worker, const struct dfg_node *node, struct dfg_bucket_layout *out_layout)
+{
+	struct dfg_shape *shape = dfg_arena_zeros(&worker->part_arena, node->n_in, sizeof *shape);
+	bool known = shape && node->n_in;
+	for (uint32_t i = 0; i < node->n_in && known; i++) {
+		const struct dfg_inferred *fact = dfg_facts_of(&worker->facts, node->in[i]);
+		known = dfg_shape_known(&fact->shape);
+		shape[i] = fact->shape;
+		out_layout->dtype = fact->dtype;
+	}
+	const struct dfg_attr *reduce = dfg_node_attr(node, "reduce");
+	out_layout->is_sum = reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 3; /* "sum" */
+	out_layout->number = (uint32_t)bucket_of(node);
+	out_layout->n = node->n_in;
+	out_layout->shape = shape;
+	return known;
+}
+
+struct dfg_err *dfg_worker_share_memory(struct dfg_worker *worker)
+{
+	const struct dfg_graph *part = &worker->part;
+	worker->parts++;
+	if (!worker->setup.shared || worker->setup.replicas < 2)
+		return NULL;
+	struct dfg_bucket_layout *layout = dfg_arena_zeros(&worker->part_arena, part->count, sizeof *layout);
+	size_t count = 0;
+	if (!layout)
+		return dfg_no_memory("shared memory");
+	for (uint32_t n = 0; n < part->count; n++) {
+		const struct dfg_node *node = &part->node[n];
+		if (!node->op || !(node->op->flags & DFG_CONTRIBUTES))
+			continue;
+		if (find_layout(worker, node, &layout[count]))
+			count++;
+		else if (worker->setup.shared_only)
+			return DFG_ERR(DFG_DATA,
+				"node '%s' (%s) reduces a value whose shape is not known before the run, which --algorithm shm "
+				"requires; give --algorithm auto",
+				node->name, node->op_name);
+	}
+	return dfg_group_lay_out(worker->group, worker->parts, worker->setup.shards, layout, count);
+}
+
 void dfg_worker_leave_group(struct dfg_worker *worker)
 {
 	if (worker->joined)

@@ -82,7 +82,8 @@ static inline void inbox_begin(struct inbox *inbox)
 
 static inline struct dfg_link_sink inbox_sink(struct inbox *inbox, bool room)
 {
-	return (struct dfg_link_sink){inbox, inbox_deliver, inbox_lost, room ? inbox_room : NULL};
+	return (struct dfg_link_sink){
+		.arg = inbox, .deliver = inbox_deliver, .lost = inbox_lost, .room = room ? inbox_room : NULL};
 }
 
 /* Forgets what came. */

@@ -483,7 +483,8 @@ static void early_ones_are_answered(const struct kind *kind)
 		struct answering answering = {.pair = &pair};
 		inbox_begin(&pair.at_a);
 		inbox_begin(&pair.at_b);
-		struct dfg_link_sink a = inbox_sink(&pair.at_a, false), b = {&answering, answer, lose_answering, NULL};
+		struct dfg_link_sink a = inbox_sink(&pair.at_a, false),
+							 b = {.arg = &answering, .deliver = answer, .lost = lose_answering};
 		kind->connect(&pair, &a, &b);
 		if (!kind->shut) /* memory: there is nothing between */
 			send_early(&pair);

@@ -28,30 +28,40 @@ uint64_t dfg_group_bytes(enum dfg_dtype dtype, uint64_t extent, uint32_t replica
 		struct dfg_shard range = dfg_group_range(r, replicas, shards);
 		uint64_t slice = (uint64_t)((unsigned __int128)extent * (r + 1) / replicas) -
 						 (uint64_t)((unsigned __int128)extent * r / replicas);
-		elements += dfg_tree_cover(shards, (uint32_t)range.first, (uint32_t)range.rows) * (extent - slice) +
+		elements += dfg_tree_cover(shards, (uint32_t)range.first, (uint32_t)range.rows, NULL) * (extent - slice) +
 					(replicas - 1) * slice;
 	}
 	return elements * dfg_dtype_size(dfg_bucket_sum_dtype(dtype));
 }
 
-/* Records the shapes of the first contribution of the step. */
-struct dfg_err *dfg_bucket_lay_out(struct group_bucket *bucket, const struct dfg_contribution *contribution)
+struct dfg_err *dfg_bucket_lay_out_shapes(
+	struct group_bucket *bucket, enum dfg_dtype dtype, const struct dfg_shape *shape, uint32_t n)
 {
 	dfg_free(bucket->shape);
 	dfg_free(bucket->offset);
-	bucket->n = contribution->n;
-	bucket->dtype = contribution->tensor[0]->dtype;
-	bucket->is_sum = contribution->is_sum;
-	bucket->shape = dfg_zeros(bucket->n, sizeof *bucket->shape);
-	bucket->offset = dfg_zeros((size_t)bucket->n + 1, sizeof *bucket->offset);
+	bucket->n = n;
+	bucket->dtype = dtype;
+	bucket->shape = dfg_zeros(n, sizeof *bucket->shape);
+	bucket->offset = dfg_zeros((size_t)n + 1, sizeof *bucket->offset);
 	if (!bucket->shape || !bucket->offset)
 		return dfg_no_memory("a bucket");
-	for (uint32_t i = 0; i < bucket->n; i++) {
-		bucket->shape[i] = contribution->tensor[i]->shape;
-		bucket->offset[i + 1] =
-			bucket->offset[i] + (size_t)dfg_group_extent(bucket->dtype, dfg_shape_count(&bucket->shape[i]));
+	for (uint32_t i = 0; i < n; i++) {
+		bucket->shape[i] = shape[i];
+		bucket->offset[i + 1] = bucket->offset[i] + (size_t)dfg_group_extent(dtype, dfg_shape_count(&shape[i]));
 	}
 	return NULL;
+}
+
+struct dfg_err *dfg_bucket_lay_out(struct group_bucket *bucket, const struct dfg_contribution *contribution)
+{
+	struct dfg_shape *shape = dfg_zeros(contribution->n, sizeof *shape);
+	if (!shape)
+		return dfg_no_memory("a bucket");
+	for (uint32_t i = 0; i < contribution->n; i++)
+		shape[i] = contribution->tensor[i]->shape;
+	struct dfg_err *err = dfg_bucket_lay_out_shapes(bucket, contribution->tensor[0]->dtype, shape, contribution->n);
+	dfg_free(shape);
+	return err;
 }
 
 struct dfg_err *dfg_bucket_begin_sum(
@@ -105,7 +115,7 @@ static void copy_tensors(
 		size_t elements = (size_t)dfg_shape_count(&tensor->shape) * (is_complex(tensor->dtype) ? 2 : 1);
 		if (dfg_is_half(tensor->dtype))
 			dfg_convert(DFG_F32, at, tensor->dtype, tensor->data, (int64_t)elements);
-		else if (elements)
+		else if (elements && tensor->data != at)
 			memcpy(at, tensor->data, elements * size);
 		memset(at + elements * size, 0, (bucket->offset[i + 1] - bucket->offset[i] - elements) * size);
 	}
@@ -121,15 +131,14 @@ void dfg_bucket_copy(const struct dfg_group *group, const struct group_bucket *b
 		scale_f32(bucket->sum.count, to->data, (float)group->shard.rows);
 }
 
-void dfg_bucket_divide(
-	const struct dfg_group *group, const struct group_bucket *bucket, struct dfg_buffer *sum, size_t count)
+void dfg_bucket_divide(const struct dfg_group *group, const struct group_bucket *bucket, void *sum, size_t count)
 {
 	const struct dfg_shard *whole = &group->whole;
 	int64_t divisor = is_weighted(group, bucket) ? whole->batch : bucket->is_sum ? 1 : whole->shards;
 	if (divisor > 1 && bucket->sum.dtype == DFG_F64)
-		divide_f64(count, sum->data, (double)divisor);
+		divide_f64(count, sum, (double)divisor);
 	else if (divisor > 1)
-		divide_f32(count, sum->data, (float)divisor);
+		divide_f32(count, sum, (float)divisor);
 }
 
 struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer *sum)

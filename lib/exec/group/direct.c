@@ -1,4 +1,5 @@
 #include "lib/exec/group/direct.h"
+#include "lib/exec/group/shared.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,11 +29,11 @@ uint64_t dfg_direct_epoch(const struct dfg_message *message)
 }
 
 /* Counted before it is sent: a bucket may be complete a moment earlier. */
-static void count_sent(struct dfg_group *group, uint32_t to, const struct dfg_message *message)
+void dfg_group_count_sent(struct dfg_group *group, uint32_t to, uint64_t bytes)
 {
 	pthread_mutex_lock(&group->lock);
 	group->peer[to].sent.messages++;
-	group->peer[to].sent.bytes += dfg_message_bytes(message);
+	group->peer[to].sent.bytes += bytes;
 	pthread_mutex_unlock(&group->lock);
 }
 
@@ -51,7 +52,7 @@ static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint
 																		  .room = count * size,
 																		  .buffer = dfg_buffer_ref(buffer)}}};
 	if (key->iteration[PART] != LAYOUT)
-		count_sent(group, to, &outbox->message[outbox->count - 1].message);
+		dfg_group_count_sent(group, to, count * size);
 	return NULL;
 }
 
@@ -70,14 +71,14 @@ struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, 
 }
 
 /* The slice's first element; that of slice `owners` is the bucket's end. */
-static size_t first_of(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t slice)
+size_t dfg_slice_first(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t slice)
 {
 	return (size_t)((unsigned __int128)bucket->sum.count * slice / group->owners);
 }
 
 static size_t length_of(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t slice)
 {
-	return first_of(group, bucket, slice + 1) - first_of(group, bucket, slice);
+	return dfg_slice_first(group, bucket, slice + 1) - dfg_slice_first(group, bucket, slice);
 }
 
 /* The slice that a replica owns; DFG_NONE: none, since its shards have no rows. */
@@ -97,7 +98,7 @@ static struct dfg_err *gather(struct dfg_group *group, struct group_bucket *buck
 		return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends its sum twice", bucket->number, group->owner[slice]);
 	bucket->arrived[slice] = true;
 	if (bytes)
-		memcpy((char *)bucket->gathered->data + first_of(group, bucket, slice) * size, data, bytes);
+		memcpy((char *)bucket->gathered->data + dfg_slice_first(group, bucket, slice) * size, data, bytes);
 	if (++bucket->slices < group->owners)
 		return NULL;
 	struct dfg_buffer *gathered = bucket->gathered;
@@ -114,7 +115,7 @@ static struct dfg_err *give_result(struct dfg_group *group, struct group_bucket 
 	const struct dfg_transfer_key key = key_of(group, bucket, RESULT, (struct dfg_tree_node){0, 0});
 	struct dfg_err *err = value ? NULL : DFG_ERR(DFG_BUG, "a bucket has no contributions");
 	if (!err)
-		dfg_bucket_divide(group, bucket, value, bucket->slice.count);
+		dfg_bucket_divide(group, bucket, value->data, bucket->slice.count);
 	for (uint32_t i = 0; i < group->members && !err; i++)
 		if (group->member[i] != group->self)
 			err = post(group, outbox, group->member[i], &key, bucket->slice.dtype, value, 0, bucket->slice.count);
@@ -249,23 +250,18 @@ static struct dfg_err *read_layout(struct group_bucket *bucket, const struct gro
 				(dfg_dtype_is((enum dfg_dtype)at[0], "float") || dfg_dtype_is((enum dfg_dtype)at[0], "complex"));
 	if (!fits)
 		return wrong(bucket, early);
-	struct dfg_contribution content = {.is_sum = at[1] == 1, .n = (uint32_t)at[2]};
 	enum dfg_dtype dtype = (enum dfg_dtype)at[0];
-	struct dfg_tensor *list = dfg_zeros(content.n, sizeof *list);
-	const struct dfg_tensor **each = dfg_zeros(content.n, sizeof(struct dfg_tensor *));
-	struct dfg_err *err = list && each ? NULL : dfg_no_memory("a bucket");
+	uint32_t n = (uint32_t)at[2];
+	struct dfg_shape *shape = dfg_zeros(n, sizeof *shape);
+	struct dfg_err *err = shape ? NULL : dfg_no_memory("a bucket");
+	bucket->is_sum = at[1] == 1;
 	at += 3;
-	for (uint32_t i = 0; i < content.n && !err; i++) {
-		list[i].dtype = dtype;
-		each[i] = &list[i];
-		if (!read_shape(&at, end, dtype, &list[i].shape))
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (!read_shape(&at, end, dtype, &shape[i]))
 			err = wrong(bucket, early);
-	}
-	content.tensor = each;
 	if (!err)
-		err = dfg_bucket_lay_out(bucket, &content);
-	dfg_free(list);
-	dfg_free(each);
+		err = dfg_bucket_lay_out_shapes(bucket, dtype, shape, n);
+	dfg_free(shape);
 	return err;
 }
 
@@ -341,14 +337,14 @@ static struct dfg_err *send_partials(struct dfg_group *group, struct group_bucke
 		for (uint32_t k = 0; k < group->owners; k++)
 			if (k != self)
 				DFG_TRY(post(group, outbox, group->owner[k], &key, sum->dtype, partial->value,
-					first_of(group, bucket, k), length_of(group, bucket, k)));
+					dfg_slice_first(group, bucket, k), length_of(group, bucket, k)));
 	}
 	for (size_t i = 0; i < sum->partials; i++) {
 		struct dfg_buffer *own;
 		size_t size = dfg_dtype_size(sum->dtype);
 		DFG_TRY(dfg_tree_sum_buffer(&bucket->slice, &own));
 		if (bucket->slice.count)
-			memcpy(own->data, (const char *)sum->partial[i].value->data + first_of(group, bucket, self) * size,
+			memcpy(own->data, (const char *)sum->partial[i].value->data + dfg_slice_first(group, bucket, self) * size,
 				bucket->slice.count * size);
 		DFG_TRY(add_partial(group, bucket, sum->partial[i].node, own, outbox));
 	}
@@ -387,9 +383,9 @@ static struct dfg_err *deliver(
 		return DFG_ERR(DFG_PROTOCOL, "an all-reduce from replica %u has an unknown form", from);
 	DFG_TRY(dfg_group_bucket(group, message->key.number, &bucket));
 	pthread_mutex_lock(&bucket->lock);
-	struct dfg_err *err = bucket->earlies < EARLY_MOST
-							  ? NULL
-							  : DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends too much", bucket->number, from);
+	struct dfg_err *err = NULL;
+	if (bucket->shared || bucket->earlies == EARLY_MOST)
+		err = DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends too much", bucket->number, from);
 	if (!err && !dfg_reserve(&bucket->early, &bucket->early_capacity, bucket->earlies + 1, sizeof *bucket->early))
 		err = dfg_no_memory("an all-reduce");
 	if (!err) {
@@ -444,18 +440,24 @@ static void name_shards(const struct dfg_group *group, uint32_t first, char *out
 static void name_missing(const struct dfg_group *group, const struct group_bucket *bucket, char *out, size_t capacity)
 {
 	uint32_t missing = bucket->across && bucket->slice.shards ? dfg_tree_sum_missing(&bucket->slice) : DFG_NONE;
+	struct shared_missing in_memory = {DFG_NONE, DFG_NONE};
+	if (bucket->shared)
+		in_memory = dfg_shared_missing(group, bucket);
+	if (in_memory.shard != DFG_NONE)
+		missing = in_memory.shard;
 	snprintf(out, capacity, "another replica");
 	if (missing < group->whole.shards) {
 		name_shards(group, missing, out, capacity);
 		return;
 	}
-	for (uint32_t i = group->owners; bucket->across && i--;)
+	if (in_memory.owner != DFG_NONE)
+		snprintf(out, capacity, "the sum of replica %u", in_memory.owner);
+	for (uint32_t i = group->owners; bucket->across && !bucket->shared && i--;)
 		if (!bucket->arrived[i])
 			snprintf(out, capacity, "the sum of replica %u", group->owner[i]);
 }
 
-/* Says for what the bucket waits, or waited when `err` ended the wait, which is taken. */
-static struct dfg_err *explain_wait(
+struct dfg_err *dfg_group_explain_wait(
 	const struct dfg_group *group, const struct group_bucket *bucket, double seconds, struct dfg_err *err)
 {
 	char missing[80], name[sizeof bucket->name + 8] = "";
@@ -468,8 +470,7 @@ static struct dfg_err *explain_wait(
 	return dfg_err_that_waited(dfg_err_note(err, "bucket %u%s waited for %s", bucket->number, name, missing));
 }
 
-/* The error that ends the waits of this step; NULL: none. */
-static struct dfg_err *why_failed(struct dfg_group *group)
+struct dfg_err *dfg_group_failure(struct dfg_group *group)
 {
 	pthread_mutex_lock(&group->lock);
 	struct dfg_err *err = dfg_group_why_lost(group);
@@ -486,10 +487,10 @@ static struct dfg_err *look(
 	pthread_mutex_lock(&bucket->lock);
 	struct dfg_err *err = take_early(group, bucket, outbox);
 	*out_done = bucket->across && bucket->result;
-	if (!err && !*out_done && (err = why_failed(group)))
-		err = explain_wait(group, bucket, 0, err);
+	if (!err && !*out_done && (err = dfg_group_failure(group)))
+		err = dfg_group_explain_wait(group, bucket, 0, err);
 	else if (!err && !*out_done && late > 0)
-		err = explain_wait(group, bucket, late, NULL);
+		err = dfg_group_explain_wait(group, bucket, late, NULL);
 	pthread_mutex_unlock(&bucket->lock);
 	return err;
 }
@@ -501,6 +502,8 @@ struct dfg_err *dfg_group_wait(struct dfg_group *group, uint32_t number, double 
 	if (!group->peer)
 		return NULL;
 	DFG_TRY(dfg_group_bucket(group, number, &bucket));
+	if (bucket->shared)
+		return dfg_shared_wait(group, bucket, timeout);
 	for (;;) {
 		struct outbox outbox = {0};
 		bool done;

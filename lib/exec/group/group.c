@@ -1,10 +1,12 @@
 #include "lib/exec/group/group.h"
 
 #include "lib/exec/group/direct.h"
+#include "lib/exec/group/shared.h"
 #include "lib/graph/op.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char group_kind[] = "group", group_name[] = "dfg/group";
 
@@ -30,6 +32,9 @@ static void free_bucket(struct group_bucket *bucket)
 static void free_group(struct dfg_resource *resource)
 {
 	struct dfg_group *group = (struct dfg_group *)resource;
+	dfg_shared_release(group);
+	if (group->passed.there)
+		close(group->passed.fd);
 	for (size_t i = 0; i < group->count; i++)
 		free_bucket(group->bucket[i]);
 	for (uint32_t i = 0; i < group->replicas && group->peer; i++)
@@ -129,8 +134,12 @@ struct dfg_err *dfg_group_of(struct dfg_state *state, struct dfg_group **out_gro
 	return NULL;
 }
 
-static void end_bucket(struct group_bucket *bucket)
+static void end_bucket(struct dfg_group *group, struct group_bucket *bucket)
 {
+	if (bucket->shared) {
+		dfg_shared_end(group, bucket);
+		return;
+	}
 	dfg_tree_sum_give(&bucket->sum, bucket->result);
 	bucket->result = NULL;
 	bucket->begun = false;
@@ -150,8 +159,7 @@ struct dfg_shard dfg_group_range(uint32_t replica, uint32_t replicas, uint32_t s
 	return dfg_shard_of(replica, replicas, shards);
 }
 
-/* The number of a replica's shards that have rows. */
-static uint32_t count_shards(const struct dfg_group *group, uint32_t replica)
+uint32_t dfg_group_count_shards(const struct dfg_group *group, uint32_t replica)
 {
 	struct dfg_shard range = dfg_group_shards_of(group, replica);
 	uint32_t count = 0;
@@ -165,9 +173,9 @@ void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, i
 	dfg_group_begin(group, shards, batch);
 	group->owners = 0;
 	for (uint32_t i = 0; i < group->members && group->peer; i++)
-		if (count_shards(group, group->member[i]))
+		if (dfg_group_count_shards(group, group->member[i]))
 			group->owner[group->owners++] = group->member[i];
-	group->wanted = group->peer ? count_shards(group, group->self) : 0;
+	group->wanted = group->peer ? dfg_group_count_shards(group, group->self) : 0;
 	pthread_mutex_lock(&group->lock);
 	struct dfg_err *failed = group->failed;
 	group->failed = NULL;
@@ -195,11 +203,12 @@ void dfg_group_end(struct dfg_group *group)
 	size_t count = group->count;
 	group->last = number ? number : group->last;
 	pthread_mutex_unlock(&group->lock);
+	dfg_shared_drop_pending(group);
 	for (size_t i = 0; i < count; i++) {
 		struct group_bucket *bucket = lock_bucket(group, i);
 		if (!bucket)
 			continue;
-		end_bucket(bucket);
+		end_bucket(group, bucket);
 		pthread_mutex_unlock(&bucket->lock);
 	}
 	group->shard = group->whole = dfg_shard_of(0, 1, 1);
@@ -216,6 +225,7 @@ void dfg_group_fail(struct dfg_group *group, struct dfg_err *err)
 	pthread_mutex_unlock(&group->lock);
 	dfg_err_free(later);
 	dfg_event_signal(&group->event);
+	dfg_shared_wake(group);
 }
 
 struct dfg_group_sent dfg_group_sent(struct dfg_group *group, uint32_t replica)
@@ -328,9 +338,12 @@ static void note_name(struct group_bucket *bucket, const struct dfg_list *names)
 static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket *bucket,
 	const struct dfg_contribution *contribution, struct outbox *outbox)
 {
-	end_bucket(bucket);
-	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
+	end_bucket(group, bucket);
+	bucket->is_sum = contribution->is_sum;
 	note_name(bucket, contribution->names);
+	if (bucket->shared && dfg_group_is_across(group))
+		return dfg_shared_begin(group, bucket);
+	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
 	if (dfg_group_is_across(group))
 		return dfg_direct_begin(group, bucket, outbox);
 	bucket->begun = true;
@@ -369,9 +382,12 @@ static struct dfg_err *add(struct dfg_group *group, struct group_bucket *bucket,
 	if (!bucket->begun || !group->entered)
 		DFG_TRY(begin_bucket(group, bucket, contribution, outbox));
 	DFG_TRY(check_same(group, bucket, contribution));
-	DFG_TRY(dfg_tree_sum_buffer(&bucket->sum, &value));
+	bool shared = bucket->shared && bucket->across;
+	DFG_TRY(shared ? dfg_shared_buffer(group, bucket, &value) : dfg_tree_sum_buffer(&bucket->sum, &value));
 	dfg_bucket_copy(group, bucket, contribution, value);
 	DFG_TRY(dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){group->shard.number, 1}, value));
+	if (shared)
+		return dfg_shared_contributed(group, bucket);
 	return bucket->across ? dfg_direct_contributed(group, bucket, outbox) : NULL;
 }
 
@@ -391,7 +407,7 @@ static struct dfg_err *finish(const struct dfg_group *group, struct group_bucket
 	struct dfg_buffer *value = dfg_tree_sum_take(&bucket->sum);
 	if (!value)
 		return DFG_ERR(DFG_BUG, "a bucket has no contributions");
-	dfg_bucket_divide(group, bucket, value, bucket->sum.count);
+	dfg_bucket_divide(group, bucket, value->data, bucket->sum.count);
 	return dfg_bucket_finish(bucket, value);
 }
 

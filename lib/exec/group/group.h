@@ -86,6 +86,31 @@ void dfg_group_free(struct dfg_group *group);
 /* The group becomes that of the session, whose group must not have been asked for before. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_share(struct dfg_group *group, struct dfg_state *state);
 
+/*
+ * Lays out the buckets of a graph, numbered by `tag`, in memory that all replicas map: they must be on one host, and have
+ * the same buckets. Replaces an earlier layout; no step may be in progress. Replica 0 makes the memory and passes it over
+ * the links, which must have kind->pass. A bucket that is not laid out is reduced over links, and so are all from the
+ * second epoch on.
+ */
+struct dfg_bucket_layout {
+	uint32_t number, n;
+	bool is_sum;
+	enum dfg_dtype dtype;
+	struct dfg_shape *shape; /* of its tensors, completely known */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_group_lay_out(
+	struct dfg_group *group, uint64_t tag, uint32_t shards, const struct dfg_bucket_layout *bucket, size_t count);
+
+/* Takes a descriptor that a replica has passed. Any thread. */
+void dfg_group_passed(struct dfg_group *group, uint32_t from, uint64_t tag, int fd);
+
+/*
+ * The memory in which the shard in progress contributes tensor i of a bucket that is laid out, so that a contribution of
+ * this tensor copies nothing; borrowed until the shard has contributed. DFG_DATA if it has none.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_group_place(
+	struct dfg_group *group, uint32_t bucket, uint32_t i, struct dfg_tensor *out_tensor);
+
 /* dfg_group_begin() of a step that all replicas number alike, from 1 on, ascending. */
 void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, int64_t batch);
 

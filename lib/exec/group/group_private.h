@@ -6,8 +6,8 @@
 #include "lib/exec/group/tree.h"
 
 /*
- * Internals of a group: group.c has the buckets and what one process adds, direct.c the sums that several replicas add
- * together.
+ * Internals of a group: group.c has the buckets and what one process adds, direct.c and shared.c the sums that several
+ * replicas add together.
  */
 
 /* A message that another replica has sent, or that is to be sent to it. */
@@ -37,6 +37,7 @@ struct group_bucket {
 	uint32_t slices;             /* number of those that have arrived */
 	struct group_message *early; /* wait until this replica has begun the step and knows the bucket's shapes */
 	size_t earlies, early_capacity;
+	struct shared_bucket *shared; /* its memory that all replicas map; NULL: it has none */
 };
 
 /* A replica of the group, and what was sent to it. */
@@ -75,13 +76,40 @@ struct dfg_group {
 	struct dfg_event event;       /* signalled when a bucket is complete, and on failure */
 	struct dfg_err *failed;       /* the error that ends the waits of this step. Guarded by `lock` */
 	uint64_t stale;               /* messages of another epoch or a step that is over. Guarded by `lock` */
+	struct group_shared *shared;  /* memory that all replicas map; NULL: none */
+	struct group_passed {         /* the last segment that replica 0 has passed. Guarded by `lock` */
+		int fd;
+		uint64_t tag;
+		bool there;
+	} passed;
 };
 
 /* The bucket of that number, made where there is none. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_bucket(
 	struct dfg_group *group, uint32_t number, struct group_bucket **out_bucket);
 
-/* Records the shapes of the contributions of a step. */
+/* The number of a replica's shards that have rows. */
+uint32_t dfg_group_count_shards(const struct dfg_group *group, uint32_t replica);
+
+/* Counts a message to a replica, before it is sent: a bucket may be complete a moment earlier. */
+void dfg_group_count_sent(struct dfg_group *group, uint32_t to, uint64_t bytes);
+
+/* The first element of slice i of a bucket; that of slice `owners` is the bucket's end. */
+size_t dfg_slice_first(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t i);
+
+/*
+ * The error of a wait: what the bucket waits for after that many seconds, or waited for when `err` ended the wait, which is
+ * taken.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_group_explain_wait(
+	const struct dfg_group *group, const struct group_bucket *bucket, double seconds, struct dfg_err *err);
+
+/* The error that ends the waits of this step; NULL: none. */
+DFG_MUST_CHECK struct dfg_err *dfg_group_failure(struct dfg_group *group);
+
+/* Records the shapes of a bucket's tensors, or of the contributions of a step. */
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out_shapes(
+	struct group_bucket *bucket, enum dfg_dtype dtype, const struct dfg_shape *shape, uint32_t n);
 DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out(
 	struct group_bucket *bucket, const struct dfg_contribution *contribution);
 
@@ -97,8 +125,7 @@ void dfg_bucket_copy(const struct dfg_group *group, const struct group_bucket *b
 	const struct dfg_contribution *contribution, struct dfg_buffer *to);
 
 /* Divides a sum where the rule is a mean. */
-void dfg_bucket_divide(
-	const struct dfg_group *group, const struct group_bucket *bucket, struct dfg_buffer *sum, size_t count);
+void dfg_bucket_divide(const struct dfg_group *group, const struct group_bucket *bucket, void *sum, size_t count);
 
 /* Makes the divided sum the result: rounds it to halves in a buffer of their own. Takes the sum. */
 DFG_MUST_CHECK struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer *sum);

@@ -1,4 +1,4 @@
-#include "lib/exec/group/group_private.h"
+#include "lib/exec/group/shared.h"
 
 #include <string.h>
 
@@ -39,6 +39,7 @@ void dfg_group_lost(struct dfg_group *group, uint32_t replica, struct dfg_err *e
 	pthread_mutex_unlock(&group->lock);
 	dfg_err_free(later);
 	dfg_event_signal(&group->event);
+	dfg_shared_wake(group);
 }
 
 /* Drops the messages of other epochs that wait for a step of theirs. */
@@ -72,6 +73,7 @@ struct dfg_err *dfg_group_regroup(struct dfg_group *group, uint64_t epoch, const
 	group->members = members;
 	size_t count = group->count;
 	pthread_mutex_unlock(&group->lock);
+	dfg_shared_release(group);
 	for (size_t i = 0; i < count; i++) {
 		pthread_mutex_lock(&group->lock);
 		struct group_bucket *bucket = group->bucket[i];

@@ -8,23 +8,30 @@ static uint32_t left_of(uint32_t count)
 	return left;
 }
 
+void dfg_tree_children(struct dfg_tree_node node, struct dfg_tree_node out_child[2])
+{
+	uint32_t left = left_of(node.count);
+	out_child[0] = (struct dfg_tree_node){node.first, left};
+	out_child[1] = (struct dfg_tree_node){node.first + left, node.count - left};
+}
+
 struct dfg_tree_node dfg_tree_sibling(uint32_t shards, struct dfg_tree_node node, struct dfg_tree_node *out_parent)
 {
 	struct dfg_tree_node at = {0, shards};
 	for (;;) {
-		uint32_t left = left_of(at.count);
-		struct dfg_tree_node first = {at.first, left}, second = {at.first + left, at.count - left};
-		bool is_first = node.first < second.first;
-		struct dfg_tree_node child = is_first ? first : second;
+		struct dfg_tree_node half[2];
+		dfg_tree_children(at, half);
+		bool is_first = node.first < half[1].first;
+		struct dfg_tree_node child = half[!is_first];
 		if (child.first == node.first && child.count <= node.count) {
 			*out_parent = at;
-			return is_first ? second : first;
+			return half[is_first];
 		}
 		at = child;
 	}
 }
 
-uint32_t dfg_tree_cover(uint32_t shards, uint32_t first, uint32_t count)
+uint32_t dfg_tree_cover(uint32_t shards, uint32_t first, uint32_t count, struct dfg_tree_node *out_node)
 {
 	uint32_t nodes = 0, end = first + count;
 	while (first < end) {
@@ -35,6 +42,8 @@ uint32_t dfg_tree_cover(uint32_t shards, uint32_t first, uint32_t count)
 				break;
 			node = parent;
 		}
+		if (out_node)
+			out_node[nodes] = node;
 		first += node.count;
 		nodes++;
 	}

@@ -17,8 +17,14 @@ struct dfg_tree_node {
 /* The other child of a node's parent, and the parent. The node must be in the tree and must not be its root. */
 struct dfg_tree_node dfg_tree_sibling(uint32_t shards, struct dfg_tree_node node, struct dfg_tree_node *out_parent);
 
-/* The number of complete subtrees that make up the shards [first, first + count). */
-uint32_t dfg_tree_cover(uint32_t shards, uint32_t first, uint32_t count);
+/*
+ * The number of complete subtrees that make up the shards [first, first + count); out_node, unless NULL, receives them in
+ * their order, at most `count`.
+ */
+uint32_t dfg_tree_cover(uint32_t shards, uint32_t first, uint32_t count, struct dfg_tree_node *out_node);
+
+/* The children of a node of more than one shard. */
+void dfg_tree_children(struct dfg_tree_node node, struct dfg_tree_node out_child[2]);
 
 /* A sum in progress: the partial sums of nodes whose siblings have not arrived. Zero-initialised: no shards. */
 struct dfg_tree_sum {

@@ -55,6 +55,8 @@ struct dfg_link_sink {
 	void (*lost)(void *arg, uint32_t peer, struct dfg_err *err);
 	/* Allocates a tensor for an incoming value, which is read directly into it; NULL: from the heap. */
 	struct dfg_err *(*room)(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out);
+	/* Takes a descriptor that the peer has passed; NULL: it is closed. */
+	void (*passed)(void *arg, uint32_t peer, uint64_t tag, int fd);
 };
 
 /* Messages delivered and sent. They grow while the link runs, each independently. */
@@ -77,6 +79,12 @@ struct dfg_link_kind {
 	 * Any thread. DFG_UNAVAILABLE once the peer is lost.
 	 */
 	struct dfg_err *(*send)(struct dfg_link *link, const struct dfg_message *message);
+
+	/*
+	 * Passes a descriptor, which stays the caller's, to the peer, in no order with messages. NULL: the peer may be on
+	 * another host.
+	 */
+	struct dfg_err *(*pass)(struct dfg_link *link, uint64_t tag, int fd);
 
 	/* Reads and writes as far as possible without blocking; true if a message was delivered. For threads that spin. */
 	bool (*poll)(struct dfg_link *link);

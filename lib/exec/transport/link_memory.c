@@ -2,9 +2,12 @@
 
 #include "lib/base/pool.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 struct item {
 	struct item *next;
@@ -175,6 +178,19 @@ static struct dfg_err *memory_send(struct dfg_link *link, const struct dfg_messa
 	return NULL;
 }
 
+static struct dfg_err *memory_pass(struct dfg_link *link, uint64_t tag, int fd)
+{
+	struct end *to = ((struct end *)link)->other;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0)
+		return DFG_ERR(DFG_MEMORY, "no descriptor to pass: %s", strerror(errno));
+	if (to->sink.passed)
+		to->sink.passed(to->sink.arg, to->link.peer, tag, copy);
+	else
+		close(copy);
+	return NULL;
+}
+
 static void free_pair(struct pair *pair)
 {
 	for (int i = 0; i < 2; i++) {
@@ -198,7 +214,7 @@ static void memory_close(struct dfg_link *link)
 }
 
 static const struct dfg_link_kind memory = {
-	.name = "memory", .send = memory_send, .poll = memory_poll, .close = memory_close};
+	.name = "memory", .send = memory_send, .pass = memory_pass, .poll = memory_poll, .close = memory_close};
 
 static bool init_end(struct end *end, struct end *other, const struct dfg_link_sink *sink, uint32_t peer)
 {

@@ -1,0 +1,359 @@
+#define _GNU_SOURCE
+#include "tests/unit/test.h"
+
+#include "lib/exec/group/group.h"
+#include "lib/exec/group/shared.h"
+#include "lib/exec/transport/link_memory.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The all-reduce in shared memory gives the bits of one process, and nothing in the memory can do worse than that. */
+
+enum { MOST = 4, TENSORS = 2, BUCKETS = 2, STEPS = 3 };
+
+struct replicas {
+	uint32_t count, shards;
+	int64_t batch;
+	bool is_sum;
+	enum dfg_dtype dtype;
+	const struct dfg_tensor *wanted; /* by step, bucket, tensor */
+	struct node {
+		struct replicas *all;
+		struct dfg_group *group;
+		struct dfg_link *to[MOST];
+		uint32_t self;
+		pthread_t thread;
+	} node[MOST];
+};
+
+static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	dfg_group_deliver(((struct node *)arg)->group, peer, message);
+}
+
+static void lost(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	dfg_group_lost(((struct node *)arg)->group, peer, err);
+}
+
+static void passed(void *arg, uint32_t peer, uint64_t tag, int fd)
+{
+	dfg_group_passed(((struct node *)arg)->group, peer, tag, fd);
+}
+
+static struct dfg_link_sink sink_of(struct node *node)
+{
+	return (struct dfg_link_sink){.arg = node, .deliver = deliver, .lost = lost, .passed = passed};
+}
+
+static void begin(struct replicas *all, uint32_t count)
+{
+	*all = (struct replicas){.count = count};
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			struct dfg_link_sink one = sink_of(&all->node[i]), two = sink_of(&all->node[k]);
+			succeeds(dfg_link_memory_pair(&one, k, &two, i, &all->node[i].to[k], &all->node[k].to[i]));
+		}
+	for (uint32_t i = 0; i < count; i++) {
+		all->node[i].all = all;
+		all->node[i].self = i;
+		succeeds(
+			dfg_group_new((const struct dfg_link *const *)all->node[i].to, i, count, DFG_FLUSH, &all->node[i].group));
+	}
+}
+
+static void end(struct replicas *all)
+{
+	for (uint32_t i = 0; i < all->count; i++)
+		for (uint32_t k = 0; k < all->count; k++)
+			if (all->node[i].to[k])
+				all->node[i].to[k]->kind->close(all->node[i].to[k]);
+	for (uint32_t i = 0; i < all->count; i++)
+		dfg_group_free(all->node[i].group);
+}
+
+/* A small bucket, which one replica adds, and one in slices that no block divides. */
+static struct dfg_shape shape[BUCKETS][TENSORS] = {
+	{{.rank = 1, .dim = {77}}, {.rank = 2, .dim = {3, 0}}}, {{.rank = 1, .dim = {20003}}, {.rank = 2, .dim = {5, 3}}}};
+
+static void lay_out(struct replicas *all, uint64_t tag)
+{
+	struct dfg_bucket_layout layout[BUCKETS];
+	for (uint32_t b = 0; b < BUCKETS; b++)
+		layout[b] = (struct dfg_bucket_layout){
+			.number = b, .n = TENSORS, .is_sum = all->is_sum, .dtype = all->dtype, .shape = shape[b]};
+	for (uint32_t r = all->count; r--;)
+		succeeds(dfg_group_lay_out(all->node[r].group, tag, all->shards, layout, BUCKETS));
+}
+
+static void contribute(
+	struct dfg_group *group, const struct dfg_shard *shard, const struct replicas *all, uint64_t step)
+{
+	dfg_group_enter(group, shard);
+	for (uint32_t b = 0; b < BUCKETS; b++) {
+		struct dfg_tensor tensor[TENSORS];
+		const struct dfg_tensor *list[TENSORS];
+		for (int i = 0; i < TENSORS; i++) {
+			succeeds(dfg_tensor_new(all->dtype, &shape[b][i], &tensor[i]));
+			list[i] = &tensor[i];
+			int64_t count = dfg_shape_count(&shape[b][i]);
+			for (int64_t e = 0; e < count; e++) {
+				double value = (double)((shard->number * 7 + (uint32_t)e + step) % 11) * (e % 2 ? 1e-3 : 1e3) + 1. / 3;
+				dfg_convert(all->dtype, dfg_tensor_at(&tensor[i], e), DFG_F64, &value, 1);
+			}
+		}
+		succeeds(dfg_group_contribute(
+			group, &(struct dfg_contribution){.bucket = b, .is_sum = all->is_sum, .tensor = list, .n = TENSORS}));
+		for (int i = 0; i < TENSORS; i++)
+			dfg_tensor_release(&tensor[i]);
+	}
+	dfg_group_enter(group, NULL);
+}
+
+static void contribute_range(
+	struct dfg_group *group, const struct dfg_shard *range, struct replicas *all, uint64_t step)
+{
+	for (int64_t j = range->first; j < range->first + range->rows; j++) {
+		struct dfg_shard shard = dfg_shard_of((uint32_t)j, all->shards, all->batch);
+		if (shard.rows)
+			contribute(group, &shard, all, step);
+	}
+}
+
+static void one_process(struct dfg_group *group, struct replicas *all, struct dfg_tensor *out)
+{
+	for (uint64_t step = 1; step <= STEPS; step++) {
+		const struct dfg_shard range = {.rows = all->shards};
+		dfg_group_begin(group, all->shards, all->batch);
+		contribute_range(group, &range, all, step);
+		for (uint32_t i = 0; i < BUCKETS * TENSORS; i++)
+			succeeds(dfg_group_result(group, i / TENSORS, i % TENSORS, out++));
+		dfg_group_end(group);
+	}
+}
+
+/* A replica's steps. The results of the first are kept, as by a variable, and must not change. */
+static void *live(void *arg)
+{
+	struct node *node = arg;
+	struct replicas *all = node->all;
+	struct dfg_tensor kept[BUCKETS * TENSORS];
+	struct dfg_shard range = dfg_group_range(node->self, all->count, all->shards);
+	for (uint64_t step = 1; step <= STEPS; step++) {
+		const struct dfg_tensor *wanted = all->wanted + (step - 1) * BUCKETS * TENSORS;
+		dfg_group_join(node->group, step, all->shards, all->batch);
+		contribute_range(node->group, &range, all, step);
+		for (uint32_t b = 0; b < BUCKETS; b++)
+			succeeds(dfg_group_wait(node->group, b, 60));
+		for (uint32_t i = 0; i < BUCKETS * TENSORS; i++) {
+			struct dfg_tensor got;
+			succeeds(dfg_group_result(node->group, i / TENSORS, i % TENSORS, &got));
+			assert_int_equal(got.dtype, all->dtype);
+			assert_memory_equal(got.data, wanted[i].data, dfg_tensor_bytes(&got));
+			if (step == 1)
+				kept[i] = got;
+			else
+				dfg_tensor_release(&got);
+		}
+		dfg_group_end(node->group);
+	}
+	for (uint32_t i = 0; i < BUCKETS * TENSORS; i++) {
+		assert_memory_equal(kept[i].data, all->wanted[i].data, dfg_tensor_bytes(&kept[i]));
+		dfg_tensor_release(&kept[i]);
+	}
+	return NULL;
+}
+
+static void shared_memory_gives_the_bits_of_one_process(void **state)
+{
+	(void)state;
+	static const enum dfg_dtype dtypes[] = {DFG_F32, DFG_F64, DFG_F16, DFG_C64};
+	static const int64_t batches[] = {24, 10, 2, 1};
+	struct dfg_state alone;
+	struct dfg_group *group;
+	succeeds(dfg_state_init(&alone));
+	succeeds(dfg_group_of(&alone, &group));
+	for (uint32_t count = 2; count <= MOST; count++) {
+		struct replicas all;
+		uint64_t tag = 0;
+		begin(&all, count);
+		for (all.shards = count; all.shards <= 7; all.shards++)
+			for (int b = 0; b < 4; b++) {
+				struct dfg_tensor wanted[STEPS * BUCKETS * TENSORS];
+				all.batch = batches[b];
+				all.is_sum = b % 2;
+				all.dtype = dtypes[(all.shards + (uint32_t)b) % 4];
+				one_process(group, &all, wanted);
+				all.wanted = wanted;
+				lay_out(&all, ++tag);
+				for (uint32_t r = 0; r < count; r++)
+					assert_int_equal(pthread_create(&all.node[r].thread, NULL, live, &all.node[r]), 0);
+				for (uint32_t r = 0; r < count; r++)
+					pthread_join(all.node[r].thread, NULL);
+				for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+					dfg_tensor_release(&wanted[i]);
+			}
+		end(&all);
+	}
+	dfg_state_release(&alone);
+}
+
+static void two(struct replicas *all)
+{
+	begin(all, 2);
+	all->shards = 2;
+	all->batch = 4;
+	all->dtype = DFG_F32;
+	lay_out(all, 1);
+	for (uint32_t r = 0; r < 2; r++)
+		dfg_group_join(all->node[r].group, 1, 2, 4);
+}
+
+static void a_wait_names_what_is_missing(void **state)
+{
+	(void)state;
+	struct replicas all;
+	const struct dfg_shard first = dfg_shard_of(0, 2, 4), second = dfg_shard_of(1, 2, 4);
+	two(&all);
+	contribute(all.node[1].group, &second, &all, 1);
+	fails(dfg_group_wait(all.node[1].group, 1, 0.01), DFG_DEADLINE, "bucket 1 still waits for shard 0 of replica 0");
+	contribute(all.node[0].group, &first, &all, 1);
+	fails(dfg_group_wait(all.node[0].group, 1, 0.01), DFG_DEADLINE, "bucket 1 still waits for the sum of replica 1");
+	dfg_group_fail(all.node[0].group, DFG_ERR(DFG_STOPPED, "elsewhere"));
+	fails(dfg_group_wait(all.node[0].group, 1, 0), DFG_STOPPED, "elsewhere");
+	dfg_group_end(all.node[0].group);
+	dfg_group_end(all.node[1].group);
+	end(&all);
+}
+
+static void *fail_soon(void *arg)
+{
+	usleep(20000);
+	dfg_group_lost(arg, 1, DFG_ERR(DFG_UNAVAILABLE, "gone"));
+	return NULL;
+}
+
+static void a_loss_wakes_a_replica_that_sleeps(void **state)
+{
+	(void)state;
+	struct replicas all;
+	pthread_t thread;
+	const struct dfg_shard first = dfg_shard_of(0, 2, 4);
+	two(&all);
+	contribute(all.node[0].group, &first, &all, 1);
+	pthread_create(&thread, NULL, fail_soon, all.node[0].group);
+	fails(dfg_group_wait(all.node[0].group, 1, 0), DFG_UNAVAILABLE, "gone");
+	pthread_join(thread, NULL);
+	dfg_group_end(all.node[0].group);
+	dfg_group_end(all.node[1].group);
+	end(&all);
+}
+
+/* Whatever a peer writes, the result is wrong or late, but the memory of this process is as before. */
+static void lies_give_a_wrong_sum_or_none(void **state)
+{
+	(void)state;
+	uint32_t random = 1;
+	for (int round = 0; round < 300; round++) {
+		struct replicas all;
+		const struct dfg_shard first = dfg_shard_of(0, 2, 4);
+		two(&all);
+		contribute(all.node[0].group, &first, &all, 1);
+		struct group_shared *shared = all.node[0].group->shared;
+		uint32_t *word = (uint32_t *)shared->base;
+		for (size_t i = 0; i < shared->results / sizeof *word; i++) {
+			random = random * 1664525 + 1013904223;
+			uint32_t kind = random >> 28;
+			if (i >= 2048 && round % 8)
+				break; /* the counters are in front */
+			word[i] = kind < 6 ? 1 : kind < 8 ? UINT32_MAX : kind < 12 ? random : word[i];
+		}
+		for (uint32_t b = 0; b < BUCKETS; b++) {
+			struct dfg_err *err = dfg_group_wait(all.node[0].group, b, 0.001);
+			assert_true(!err || err->code == DFG_DEADLINE);
+			dfg_err_free(err);
+		}
+		dfg_group_end(all.node[0].group);
+		dfg_group_end(all.node[1].group);
+		end(&all);
+	}
+}
+
+/* A segment that could shrink under a reader, or that has another size, is not mapped. */
+static void a_malformed_segment_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		off_t more;
+		int seals;
+		bool file;
+	} row[] = {{0, 0, false}, {4096, F_SEAL_SHRINK, false}, {-4096, F_SEAL_SHRINK, false}, {0, 0, true}};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct replicas all;
+		const struct dfg_shard second = dfg_shard_of(1, 2, 4);
+		two(&all);
+		struct dfg_group *group = all.node[1].group;
+		int fd = row[i].file ? open("/dev/null", O_RDWR | O_CLOEXEC) : memfd_create("lie", MFD_ALLOW_SEALING);
+		if (!row[i].file)
+			assert_int_equal(ftruncate(fd, (off_t)group->shared->bytes + row[i].more), 0);
+		assert_true(row[i].file || !fcntl(fd, F_ADD_SEALS, row[i].seals));
+		dfg_group_passed(group, 0, 1, fd);
+		dfg_group_enter(group, &second);
+		struct dfg_tensor tensor;
+		const struct dfg_tensor *list[] = {&tensor};
+		succeeds(dfg_tensor_new(DFG_F32, &shape[0][0], &tensor));
+		fails(dfg_group_contribute(group, &(struct dfg_contribution){.bucket = 0, .tensor = list, .n = 1}),
+			DFG_PROTOCOL, "not a sealed segment");
+		dfg_tensor_release(&tensor);
+		dfg_group_end(group);
+		dfg_group_end(all.node[0].group);
+		end(&all);
+	}
+}
+
+/* A tensor that is made in the bucket's memory is not copied, and the result is a view. */
+static void a_place_is_the_memory_of_the_bucket(void **state)
+{
+	(void)state;
+	struct replicas all;
+	two(&all);
+	for (uint32_t r = 0; r < 2; r++) {
+		const struct dfg_shard shard = dfg_shard_of(r, 2, 4);
+		struct dfg_tensor tensor[TENSORS];
+		const struct dfg_tensor *list[] = {&tensor[0], &tensor[1]};
+		dfg_group_enter(all.node[r].group, &shard);
+		for (uint32_t i = 0; i < TENSORS; i++)
+			succeeds(dfg_group_place(all.node[r].group, 0, i, &tensor[i]));
+		for (int i = 0; i < 77; i++)
+			((float *)tensor[0].data)[i] = (float)(i + (int)r);
+		succeeds(dfg_group_contribute(
+			all.node[r].group, &(struct dfg_contribution){.bucket = 0, .is_sum = true, .tensor = list, .n = TENSORS}));
+		dfg_group_enter(all.node[r].group, NULL);
+	}
+	for (uint32_t r = 0; r < 2; r++) {
+		struct dfg_tensor got;
+		succeeds(dfg_group_wait(all.node[r].group, 0, 60));
+		succeeds(dfg_group_result(all.node[r].group, 0, 0, &got));
+		for (int i = 0; i < 77; i++)
+			assert_true(((float *)got.data)[i] == (float)(2 * i + 1));
+		dfg_tensor_release(&got);
+		dfg_group_end(all.node[r].group);
+	}
+	end(&all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shared_memory_gives_the_bits_of_one_process),
+		cmocka_unit_test(a_wait_names_what_is_missing),
+		cmocka_unit_test(a_loss_wakes_a_replica_that_sleeps),
+		cmocka_unit_test(lies_give_a_wrong_sum_or_none),
+		cmocka_unit_test(a_malformed_segment_is_refused),
+		cmocka_unit_test(a_place_is_the_memory_of_the_bucket),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
