@@ -12,6 +12,7 @@
 #include "remote/worker.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -65,6 +66,39 @@ static void *watch_stdin(void *arg)
 	while (got > 0 || (got < 0 && errno == EINTR));
 	leave(0);
 	return arg;
+}
+
+/* SIGTERM: leaves an elastic run after the step; else, and at the second one, ends at once. */
+static void *watch_signal(void *arg)
+{
+	struct serving *serving = arg;
+	sigset_t term;
+	int number_;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	while (sigwait(&term, &number_))
+		continue;
+	if (dfg_worker_leave(serving->worker))
+		while (sigwait(&term, &number_))
+			continue;
+	signal(SIGTERM, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, &term, NULL);
+	raise(SIGTERM);
+	return NULL;
+}
+
+/* Starts the thread that takes SIGTERM, which all others block. */
+static struct dfg_err *take_signal(struct serving *serving)
+{
+	pthread_t watcher;
+	sigset_t term;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &term, NULL);
+	if (pthread_create(&watcher, NULL, watch_signal, serving))
+		return DFG_ERR(DFG_MEMORY, "cannot start a thread");
+	pthread_detach(watcher);
+	return NULL;
 }
 
 static bool listens_in_memory(void)
@@ -202,6 +236,7 @@ static struct dfg_err *work(struct serving *serving)
 	DFG_TRY(dfg_watchdog_start()); /* before the secret is read */
 	DFG_TRY(read_secret(serving->secret));
 	DFG_TRY(dfg_worker_new(&worker, &serving->worker));
+	DFG_TRY(take_signal(serving));
 	DFG_TRY(listen_for_work(serving));
 	DFG_TRY(say_hello(serving));
 	if (pthread_create(&watcher, NULL, watch_stdin, NULL))

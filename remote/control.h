@@ -36,9 +36,10 @@ enum dfg_packet_kind {
 	DFG_PACKET_EPOCH,     /* the number of an epoch, and the replicas that take part in it */
 	DFG_PACKET_END,       /* the last request */
 	/* The kinds below are handled at once, also while a step runs. */
-	DFG_PACKET_FAIL, /* a step, a code and words: the step failed on another worker. No answer */
-	DFG_PACKET_PING, /* -> a pong */
-	DFG_PACKET_PONG, /* the worker's monotonic clock, in ns */
+	DFG_PACKET_FAIL,  /* a step, a code and words: the step failed on another worker. No answer */
+	DFG_PACKET_PING,  /* -> a pong */
+	DFG_PACKET_PONG,  /* the worker's monotonic clock, in ns */
+	DFG_PACKET_LEAVE, /* from a worker: its replica should take part in no further step. No answer */
 };
 
 /* The phase of a sharded step that a run is of, in DFG_PACKET_RUN. */

@@ -14,9 +14,10 @@ struct dfg_err *dfg_coordinator_new(
 	coordinator->options = *options;
 	coordinator->options.replicas = options->replicas ? options->replicas : 1;
 	coordinator->width = options->workers / coordinator->options.replicas;
-	coordinator->backend = (struct dfg_session_backend){coordinator->options.replicas, dfg_coordinator_plan,
-		dfg_coordinator_run, dfg_coordinator_compute, dfg_coordinator_update, dfg_coordinator_recover,
-		dfg_coordinator_stats, dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
+	coordinator->backend =
+		(struct dfg_session_backend){coordinator->options.replicas, dfg_coordinator_plan, dfg_coordinator_run,
+			dfg_coordinator_begin_step, dfg_coordinator_compute, dfg_coordinator_update, dfg_coordinator_recover,
+			dfg_coordinator_stats, dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	size_t workers = options->workers;
 	coordinator->state = dfg_zeros(workers, sizeof *coordinator->state);
 	coordinator->traffic = dfg_zeros(workers * workers, sizeof *coordinator->traffic);
@@ -98,32 +99,6 @@ bool dfg_coordinator_is_broken(struct dfg_coordinator *coordinator)
 	return broken;
 }
 
-/* The pong with the shortest round trip gives the best estimate of the other clock at its midpoint. */
-static void take_pong(struct dfg_coordinator *coordinator, uint32_t peer, const struct dfg_message *message)
-{
-	uint64_t now = dfg_now();
-	struct dfg_packet packet;
-	struct worker_state *state = &coordinator->state[peer];
-	struct dfg_err *err = dfg_packet_of(peer, message, &packet);
-	if (err) {
-		dfg_coordinator_lost(coordinator, peer, err);
-		return;
-	}
-	uint64_t theirs = dfg_packet_get(&packet);
-	pthread_mutex_lock(&coordinator->lock);
-	uint64_t round = now - state->pinged;
-	if (packet.number == state->ping && (!state->round_ns || round < state->round_ns)) {
-		int64_t ahead = (int64_t)(theirs - (state->pinged + round / 2));
-		bool same =
-			ahead <= (int64_t)(round / 2) && -ahead <= (int64_t)(round / 2); /* as for processes of one machine */
-		state->round_ns = round ? round : 1;
-		state->ahead_ns = same ? 0 : ahead;
-	}
-	pthread_mutex_unlock(&coordinator->lock);
-	dfg_packet_release(&packet);
-	dfg_event_signal(&coordinator->event);
-}
-
 static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 {
 	struct dfg_coordinator *coordinator = arg;
@@ -134,7 +109,12 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 	}
 	atomic_store(&coordinator->state[peer].heard, dfg_now());
 	if (message->key.number == DFG_PACKET_PONG) {
-		take_pong(coordinator, peer, message);
+		dfg_coordinator_take_pong(coordinator, peer, message);
+		dfg_tensor_release(&message->tensor);
+		return;
+	}
+	if (message->key.number == DFG_PACKET_LEAVE) {
+		atomic_store(&coordinator->state[peer].leaves, true);
 		dfg_tensor_release(&message->tensor);
 		return;
 	}
@@ -403,19 +383,6 @@ struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator *coordinator, 
 	return err && err->code == DFG_UNAVAILABLE ? dfg_err_note(err, "%s", phase) : err;
 }
 
-static void ping(struct dfg_coordinator *coordinator, uint32_t worker)
-{
-	struct worker_state *state = &coordinator->state[worker];
-	struct dfg_packet packet = {.kind = DFG_PACKET_PING, .number = atomic_fetch_add(&coordinator->pings, 1) + 1};
-	pthread_mutex_lock(&coordinator->lock);
-	state->ping = packet.number;
-	state->pinged = dfg_now();
-	pthread_mutex_unlock(&coordinator->lock);
-	struct dfg_err *err = dfg_packet_send(&packet, state->link);
-	if (err)
-		dfg_coordinator_lost(coordinator, worker, err);
-}
-
 /* Sends pings. If this process was stopped itself, it has received nothing meanwhile: no worker is blamed for that. */
 static void *guard(void *arg)
 {
@@ -436,7 +403,7 @@ static void *guard(void *arg)
 					DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s%s", (double)silence / 1e9,
 						silence > lease ? " while the workers are linked" : ""));
 			else
-				ping(coordinator, i);
+				dfg_coordinator_ping(coordinator, i);
 		}
 		dfg_event_wait_until(&coordinator->guard_event, seen, now + lease / 10);
 	}
@@ -453,24 +420,6 @@ static void stop_guard(struct dfg_coordinator *coordinator)
 	coordinator->guarded = false;
 }
 
-/* Some pings before the first step, so that the clock offset is known to some microseconds. */
-static void learn_clock(struct dfg_coordinator *coordinator, uint32_t worker)
-{
-	enum { PINGS = 5 };
-	struct worker_state *state = &coordinator->state[worker];
-	for (int i = 0; i < PINGS; i++) {
-		uint64_t until = dfg_now() + 100000000;
-		uint64_t before = atomic_load(&state->heard);
-		ping(coordinator, worker);
-		while (atomic_load(&state->heard) == before && dfg_now() < until &&
-			   !dfg_coordinator_has_lost(coordinator, worker)) {
-			uint32_t seen = atomic_load(&coordinator->event.word);
-			if (atomic_load(&state->heard) == before && !state->link->kind->poll(state->link))
-				dfg_event_wait_until(&coordinator->event, seen, until);
-		}
-	}
-}
-
 static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t worker, double seconds,
 	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
 {
@@ -482,6 +431,7 @@ static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t w
 		.shared_only = coordinator->options.algorithm == DFG_ALGORITHM_SHM,
 		.session = coordinator->options.session,
 		.trace = coordinator->options.trace != NULL,
+		.elastic = dfg_coordinator_is_elastic(coordinator),
 		.lease = coordinator->options.lease,
 		.seconds = seconds};
 	DFG_TRY(dfg_coordinator_find_shared(coordinator, worker, transport, arg, &setup.shared));
@@ -561,7 +511,7 @@ struct dfg_err *dfg_coordinator_begin(struct dfg_coordinator *coordinator, struc
 	DFG_TRY(setup_answers(coordinator, seconds));
 	atomic_store(&coordinator->silence, (uint64_t)(coordinator->options.lease * 1e9));
 	for (uint32_t i = 0; i < coordinator->options.workers && coordinator->options.trace; i++)
-		learn_clock(coordinator, i);
+		dfg_coordinator_learn_clock(coordinator, i);
 	return NULL;
 }
 

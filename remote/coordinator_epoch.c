@@ -155,6 +155,45 @@ bool dfg_coordinator_goes_on(struct dfg_coordinator *coordinator, struct dfg_err
 	return !*err;
 }
 
+static bool leaves(const struct dfg_coordinator *coordinator, uint32_t worker)
+{
+	return dfg_coordinator_takes_part(coordinator, worker) && atomic_load(&coordinator->state[worker].leaves);
+}
+
+/* The variables of one that leaves may be the newest. */
+static struct dfg_err *let_leave(struct dfg_coordinator *coordinator, uint32_t worker)
+{
+	struct dfg_err *why = DFG_ERR(DFG_UNAVAILABLE, "%s: ended by request", coordinator->options.peer[worker].name);
+	struct dfg_err *err;
+	if (coordinator->backend.replicas == coordinator->options.min_replicas) {
+		dismiss(coordinator, worker / coordinator->width);
+		coordinator->broken = true;
+		return too_few(coordinator, why);
+	}
+	do
+		err = dfg_coordinator_make_equal(coordinator);
+	while (dfg_coordinator_goes_on(coordinator, &err));
+	if (!err && dfg_coordinator_takes_part(coordinator, worker)) {
+		dismiss(coordinator, worker / coordinator->width);
+		note_loss(coordinator, why);
+		err = dfg_coordinator_regroup(coordinator, send_epoch(coordinator));
+	}
+	dfg_err_free(why);
+	return err;
+}
+
+struct dfg_err *dfg_coordinator_begin_step(struct dfg_session_backend *backend)
+{
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
+	struct dfg_err *err = NULL;
+	pthread_mutex_lock(&coordinator->request_lock);
+	for (uint32_t w = 0; w < coordinator->options.workers && !err && dfg_coordinator_is_elastic(coordinator); w++)
+		if (leaves(coordinator, w))
+			err = let_leave(coordinator, w);
+	pthread_mutex_unlock(&coordinator->request_lock);
+	return err;
+}
+
 struct dfg_err *dfg_coordinator_recover(struct dfg_session_backend *backend, struct dfg_err *err)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;

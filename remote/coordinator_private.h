@@ -6,7 +6,7 @@
 /*
  * Internals of the coordinator: coordinator.c has workers, requests and answers, coordinator_plan.c the plan of each
  * worker for a step, coordinator_replicas.c the steps of several replicas, coordinator_epoch.c the replicas that take part
- * in them, coordinator_step.c the other functions of the session backend.
+ * in them, coordinator_clock.c pings, coordinator_step.c the other functions of the session backend.
  */
 /* A node of a part. The worker of that number has the part in replica 0. */
 struct packet_place {
@@ -20,6 +20,7 @@ struct worker_state {
 	struct dfg_err *err; /* the answer, where it is an error */
 	bool told;           /* the error only repeats another worker's failure, of which this worker was told */
 	bool stopped;        /* it was told that the step in progress failed elsewhere */
+	atomic_bool leaves;  /* it has asked to take part in no further step */
 	uint64_t stale;      /* messages that it has dropped since it started */
 	bool lost;           /* the worker is lost and `why` is set; both are guarded by the coordinator's lock */
 	bool ended;          /* `why` is from dfg_coordinator_ended */
@@ -147,6 +148,17 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *c
 
 /* Whether a request that gave *err is to be repeated, because dfg_coordinator_regroup() has succeeded. */
 bool dfg_coordinator_goes_on(struct dfg_coordinator *coordinator, struct dfg_err **err);
+
+/* coordinator_clock.c: sends a ping; handles its pong; learns the offset of the worker's clock before the first step. */
+void dfg_coordinator_ping(struct dfg_coordinator *coordinator, uint32_t worker);
+void dfg_coordinator_take_pong(struct dfg_coordinator *coordinator, uint32_t peer, const struct dfg_message *message);
+void dfg_coordinator_learn_clock(struct dfg_coordinator *coordinator, uint32_t worker);
+
+/* Makes the variables of all members those of the lead. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_make_equal(struct dfg_coordinator *coordinator);
+
+/* dfg_session_backend.begin_step: the replicas of workers that leave take no part from now on. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_begin_step(struct dfg_session_backend *backend);
 
 /* dfg_session_backend.recover */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_recover(struct dfg_session_backend *backend, struct dfg_err *err);

@@ -175,8 +175,7 @@ static struct dfg_err *send_state(struct dfg_coordinator *coordinator, struct df
 	return dfg_err_note(err, "sending the variables of a replica");
 }
 
-/* Makes the variables of all members those of the lead. */
-static struct dfg_err *make_equal(struct dfg_coordinator *coordinator)
+struct dfg_err *dfg_coordinator_make_equal(struct dfg_coordinator *coordinator)
 {
 	bool any = false;
 	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
@@ -221,7 +220,7 @@ struct dfg_err *dfg_coordinator_compute(
 	pthread_mutex_lock(&coordinator->request_lock);
 	if (step != coordinator->sharded)
 		dfg_coordinator_drop_streams(coordinator);
-	struct dfg_err *err = make_equal(coordinator);
+	struct dfg_err *err = dfg_coordinator_make_equal(coordinator);
 	if (!err)
 		err = compute(coordinator, &coordinator->plan[plan], step, runs, n);
 	pthread_mutex_unlock(&coordinator->request_lock);
@@ -234,7 +233,7 @@ static struct dfg_err *spread_update(struct dfg_coordinator *coordinator, struct
 	uint64_t version = coordinator->version;
 	struct dfg_err *err = dfg_coordinator_regroup(coordinator, lost);
 	while (!err && coordinator->replica[dfg_coordinator_lead(coordinator)].version == version) {
-		struct dfg_err *more = make_equal(coordinator);
+		struct dfg_err *more = dfg_coordinator_make_equal(coordinator);
 		if (!more)
 			return NULL;
 		err = dfg_coordinator_regroup(coordinator, more);

@@ -229,6 +229,18 @@ static void pong(struct dfg_worker *worker, uint64_t number)
 	dfg_err_free(dfg_packet_send(&packet, launcher)); /* on failure the end of the link is reported separately */
 }
 
+bool dfg_worker_leave(struct dfg_worker *worker)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_LEAVE};
+	struct dfg_link *launcher = atomic_load(&worker->launcher);
+	if (!atomic_load(&worker->group) || !worker->setup.elastic || !launcher)
+		return false;
+	struct dfg_err *err = dfg_packet_send(&packet, launcher);
+	bool sent = !err;
+	dfg_err_free(err); /* the launcher is lost: the end of the link is reported separately */
+	return sent;
+}
+
 /* Handles the requests that do not wait for a running step. */
 static struct dfg_err *do_at_once(struct dfg_worker *worker, const struct dfg_message *message)
 {

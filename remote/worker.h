@@ -28,4 +28,10 @@ struct dfg_link_sink dfg_worker_sink(struct dfg_worker *worker);
 /* Returns when the launcher ends the run, is lost, or has not come. */
 DFG_MUST_CHECK struct dfg_err *dfg_worker_run(struct dfg_worker *worker, struct dfg_link *launcher);
 
+/*
+ * Asks the launcher to end this worker after the step that runs. False if the run is not elastic, or the launcher is not
+ * known: then the process should end at once. Any thread.
+ */
+bool dfg_worker_leave(struct dfg_worker *worker);
+
 void dfg_worker_free(struct dfg_worker *worker); /* NULL is allowed; no link may call the sink any more */

@@ -44,6 +44,7 @@ void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_co
 {
 	put_session(packet, &setup->session);
 	dfg_packet_put(packet, setup->trace);
+	dfg_packet_put(packet, setup->elastic);
 	dfg_packet_put_real(packet, setup->lease);
 	dfg_packet_put_real(packet, setup->seconds);
 	dfg_packet_put(packet, setup->self);
@@ -68,6 +69,7 @@ struct dfg_err *dfg_worker_config_get(
 {
 	get_session(packet, &out_setup->session);
 	out_setup->trace = dfg_packet_get_bool(packet);
+	out_setup->elastic = dfg_packet_get_bool(packet);
 	out_setup->lease = dfg_packet_get_real(packet);
 	out_setup->seconds = dfg_packet_get_real(packet);
 	out_setup->self = dfg_packet_get_u32(packet);

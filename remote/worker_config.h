@@ -23,6 +23,7 @@ struct dfg_worker_config {
 	bool shared;      /* replicas reduce in memory that they share, where the shapes of the values are known */
 	bool shared_only; /* other values are an error */
 	bool trace;
+	bool elastic;   /* replicas may leave */
 	double lease;   /* seconds of the launcher's silence after which a worker ends; 0: no limit */
 	double seconds; /* limit for making the links to the other workers */
 };

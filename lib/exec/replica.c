@@ -138,6 +138,8 @@ static struct dfg_err *run_until_done(struct sharded_step *step, struct dfg_tens
 	struct replica *replica = step->replica;
 	struct dfg_session_backend *backend = replica->session->options.backend;
 	for (;;) {
+		if (backend)
+			DFG_TRY(backend->begin_step(backend));
 		step->replicas = backend ? backend->replicas : 1;
 		step->number = dfg_group_begin(step->group, replica->shards, step->batch);
 		struct dfg_err *err = run_step(step, out_fetches);

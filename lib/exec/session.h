@@ -103,10 +103,12 @@ struct dfg_shard_run {
  * that the runs of a sharded step (lib/exec/replica.c) are each on one of them. Variables are read from replica 0.
  */
 struct dfg_session_backend {
-	uint32_t replicas; /* that take part in steps, 1 or more; recover() and run() may change it */
+	uint32_t replicas; /* that take part in steps, 1 or more; changes outside compute() */
 	struct dfg_err *(*plan)(struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan);
 	struct dfg_err *(*run)(struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds,
 		struct dfg_tensor *out_fetches);
+	/* A sharded step follows, also if it is to be repeated: replicas may leave before it. */
+	struct dfg_err *(*begin_step)(struct dfg_session_backend *backend);
 	/*
 	 * Compute runs of one step of a sharded batch, at most one a replica, all at once; `step` is larger than that of
 	 * any step before. No fetch is set after an error.

@@ -119,6 +119,29 @@ kill -CONT "$stopped"
 as_undisturbed
 never grep -q continues slow.err
 
+# 20. A worker that gets SIGTERM leaves after its step, which is not repeated; below the minimum the run ends.
+begin leave --replicas 3 --min-replicas 1 --hosts local:3
+at_step 3
+signal TERM 0
+at_step 12
+signal TERM 2
+as_undisturbed
+has leave.err 'w0: ended by request; continues with 2 of 3 replicas'
+has leave.err 'w2: ended by request; continues with 1 of 3 replicas'
+begin leave --replicas 2 --min-replicas 1 --hosts local:2
+at_step 3
+signal TERM 1
+within grep -q 'w1: ended by request; continues with 1' leave.err
+signal TERM 0
+ends 69
+has leave.err 'w0: ended by request'
+has leave.err '0 of 2 replicas are left, but --min-replicas is 1'
+begin leave --replicas 2 --hosts local:2
+at_step 3
+signal TERM 1
+ends 69
+has leave.err 'w1: ended by signal 15'
+
 # 22. The launcher is killed: its workers are gone, and the run can be resumed.
 begin first --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint resumed --every 1
 at_step 5
