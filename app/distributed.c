@@ -117,6 +117,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.push = asked->push,
 		.replicas = distributed->options.replicas,
 		.min_replicas = distributed->options.min_replicas,
+		.checks = distributed->options.checks,
 		.note = note,
 		.algorithm = distributed->options.algorithm,
 		.lease = asked->lease,

@@ -7,6 +7,7 @@
 #include "lib/pass/grad/rows.h"
 #include "lib/pass/verify/verify.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BUCKET_AUTO (UINT64_C(4) << 20)
@@ -54,6 +55,23 @@ static struct dfg_err *parse_algorithm(const char *text, enum dfg_algorithm *out
 	return text ? DFG_ERR(DFG_USAGE, "--algorithm must be auto, direct or shm, not '%s'", text) : NULL;
 }
 
+static struct dfg_err *parse_emulation(struct dfg_replication *replication)
+{
+	unsigned long long step, replica;
+	int length = 0;
+	const char *text = replication->emulate;
+	if (!text)
+		return NULL;
+	bool fits = sscanf(text, "flip=%llu,%llu%n", &step, &replica, &length) == 2 && !text[length] && step &&
+				(int64_t)replica < replication->replicas;
+	if (!fits)
+		return DFG_ERR(
+			DFG_USAGE, "--emulate must be flip=STEP,REPLICA with a replica below --replicas, not '%s'", text);
+	replication->checks.flip_step = step;
+	replication->checks.flip_replica = (uint32_t)replica;
+	return NULL;
+}
+
 struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts)
 {
 	int64_t replicas = replication->replicas, shards = replication->shards;
@@ -71,6 +89,10 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 	if (replication->min_replicas > (replicas ? replicas : 1))
 		return DFG_ERR(DFG_USAGE, "--min-replicas %lld is more than --replicas %lld",
 			(long long)replication->min_replicas, (long long)(replicas ? replicas : 1));
+	if (replication->verify && replicas < 2)
+		return DFG_ERR(DFG_USAGE, "--verify-replicas requires --replicas");
+	DFG_TRY(parse_emulation(replication));
+	replication->checks.every = (uint64_t)replication->verify;
 	if (!shards)
 		shards = replicas;
 	DFG_TRY(parse_bucket(replication->bucket, &bucket));

@@ -9,6 +9,8 @@
 /* Data parallelism, as a user asks for it: how the batch is sharded, and how gradients are reduced. */
 struct dfg_replication {
 	int64_t replicas, shards;        /* 0: not given */
+	int64_t verify;                  /* steps between two comparisons of the replicas; 0: not given */
+	const char *emulate;             /* "flip=STEP,REPLICA"; NULL: nothing */
 	int64_t min_replicas;            /* of those that may be left when others are lost; 0: not given */
 	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
 	const char *algorithm;           /* "auto", "direct" or "shm"; NULL: auto */
@@ -17,6 +19,7 @@ struct dfg_replication {
 	/* Set by dfg_replication_check(). */
 	uint32_t n_shards, n_replicas; /* 1 or more */
 	enum dfg_algorithm all_reduce;
+	struct dfg_replica_checks checks;
 };
 
 /* Checks the options, and sets the fields that are derived from them. DFG_USAGE for a value out of range or options that contradict each other. */

@@ -236,7 +236,7 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	struct dfg_distributed distributed;
 	struct dfg_launch_table table = {0};
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
-		dfg_shared.replication.n_replicas, (uint32_t)dfg_shared.replication.min_replicas,
+		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, (uint32_t)dfg_shared.replication.min_replicas,
 		dfg_shared.replication.all_reduce, &dfg_shared.execution, &dfg_stderr, dfg_launch_table_watch(&table)};
 	dfg_shared.placement.data[0] = &O.data;
 	dfg_shared.placement.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */

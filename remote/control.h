@@ -33,6 +33,7 @@ enum dfg_packet_kind {
 	DFG_PACKET_ROWS,      /* rows of such a file -> their elements */
 	DFG_PACKET_STATE,     /* -> names and values of all variables */
 	DFG_PACKET_ADOPT,     /* names and values: variables to set */
+	DFG_PACKET_DIGESTS,   /* -> names and digests of all variables */
 	DFG_PACKET_EPOCH,     /* the number of an epoch, and the replicas that take part in it */
 	DFG_PACKET_END,       /* the last request */
 	/* The kinds below are handled at once, also while a step runs. */

@@ -24,11 +24,19 @@ struct dfg_coordinator_event {
 	struct dfg_trace_event node;
 	struct dfg_string tensor; /* of a transfer: the name of its tensor in the whole graph; borrowed */
 };
+/* Checks that replicas stay equal. Zero: none. */
+struct dfg_replica_checks {
+	uint64_t every; /* steps between two comparisons of their variables; 0: never */
+	/* For tests: after that step of the run, counted from 1, a bit of a variable of that replica is inverted; 0: never */
+	uint64_t flip_step;
+	uint32_t flip_replica;
+};
 struct dfg_coordinator_options {
 	const struct dfg_peer *peer; /* by worker; borrowed */
 	uint32_t workers;
 	uint32_t replicas;     /* of the graph, each on workers / replicas workers in a row; 0: 1 */
 	uint32_t min_replicas; /* fewer than `replicas`: the run survives the loss of others; 0: of none */
+	struct dfg_replica_checks checks;
 	void (*note)(void *arg, const char *line); /* replicas were lost or joined, and the run continues; NULL: ignored */
 	void *note_arg;
 	enum dfg_algorithm algorithm;       /* auto: in memory where all replicas of a part are linked by shm */

@@ -73,6 +73,7 @@ struct dfg_coordinator {
 
 	struct replica_state *replica; /* by replica; the number of members is backend.replicas */
 	uint64_t version;              /* of the newest variables */
+	uint64_t updates;              /* number of steps with an update so far */
 	uint64_t epoch;                /* of the members; 0: all replicas */
 	uint32_t suspect;              /* a worker that reported in the last step that another is unavailable; DFG_NONE */
 	unsigned unexplained;          /* epochs since the last committed step that began although no worker was lost */
@@ -156,6 +157,10 @@ void dfg_coordinator_learn_clock(struct dfg_coordinator *coordinator, uint32_t w
 
 /* Makes the variables of all members those of the lead. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_make_equal(struct dfg_coordinator *coordinator);
+
+/* coordinator_verify.c: DFG_BUG if a variable differs between members. Inverts a bit of a variable of a replica. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_verify(struct dfg_coordinator *coordinator);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_damage(struct dfg_coordinator *coordinator, uint32_t replica);
 
 /* dfg_session_backend.begin_step: the replicas of workers that leave take no part from now on. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_begin_step(struct dfg_session_backend *backend);

@@ -281,6 +281,20 @@ static struct dfg_err *update_in_two(struct dfg_coordinator *coordinator, struct
 	return NULL;
 }
 
+/* The step is over: what is lost now is only noted. */
+static struct dfg_err *check_replicas(struct dfg_coordinator *coordinator)
+{
+	const struct dfg_replica_checks *checks = &coordinator->options.checks;
+	struct dfg_err *err = NULL;
+	coordinator->updates++;
+	if (coordinator->updates == checks->flip_step)
+		DFG_TRY(dfg_coordinator_damage(coordinator, checks->flip_replica));
+	do
+		err = checks->every && coordinator->updates % checks->every == 0 ? dfg_coordinator_verify(coordinator) : NULL;
+	while (dfg_coordinator_goes_on(coordinator, &err));
+	return err;
+}
+
 static struct dfg_err *update(struct dfg_coordinator *coordinator, struct step_plan *plan, struct plan_run *run,
 	const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
@@ -293,9 +307,12 @@ static struct dfg_err *update(struct dfg_coordinator *coordinator, struct step_p
 		return err;
 	note_versions(coordinator, true);
 	coordinator->unexplained = 0;
-	if (lost && (err = spread_update(coordinator, lost)))
-		for (uint32_t i = 0; plan && i < plan->n_fetch; i++)
-			dfg_tensor_release(&out_fetches[i]);
+	if (lost)
+		err = spread_update(coordinator, lost);
+	if (!err)
+		err = check_replicas(coordinator);
+	for (uint32_t i = 0; plan && i < plan->n_fetch && err; i++)
+		dfg_tensor_release(&out_fetches[i]);
 	return err;
 }
 

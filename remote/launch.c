@@ -239,6 +239,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.workers = launch->workers,
 		.replicas = launch->options.replicas,
 		.min_replicas = launch->options.min_replicas,
+		.checks = launch->options.checks,
 		.note = launch->options.note,
 		.note_arg = launch->options.say_arg,
 		.algorithm = launch->options.algorithm,

@@ -22,12 +22,13 @@ enum dfg_launch_stage {
 	DFG_LAUNCH_FAILED,
 };
 struct dfg_launch_options {
-	const struct dfg_hosts *hosts;             /* borrowed, as all pointers here */
-	const char *transport;                     /* "auto", "libcurl" or "shm" */
-	const char *ssh_config;                    /* as ssh -F; NULL: the user's */
-	uint32_t replicas;                         /* of the graph, as dfg_coordinator_options.replicas */
-	uint32_t min_replicas;                     /* as dfg_coordinator_options.min_replicas */
-	enum dfg_algorithm algorithm;              /* as dfg_coordinator_options.algorithm */
+	const struct dfg_hosts *hosts; /* borrowed, as all pointers here */
+	const char *transport;         /* "auto", "libcurl" or "shm" */
+	const char *ssh_config;        /* as ssh -F; NULL: the user's */
+	uint32_t replicas;             /* of the graph, as dfg_coordinator_options.replicas */
+	uint32_t min_replicas;         /* as dfg_coordinator_options.min_replicas */
+	enum dfg_algorithm algorithm;  /* as dfg_coordinator_options.algorithm */
+	struct dfg_replica_checks checks;
 	void (*note)(void *arg, const char *line); /* as dfg_coordinator_options.note, with say_arg */
 	bool push;                                 /* send this program to the hosts */
 	double lease;                              /* seconds of silence after which a worker is lost */

@@ -1,5 +1,7 @@
 #include "remote/worker_private.h"
 
+#include "remote/crc32c.h"
+
 /* A worker of a replica: the runs of its shards, the group of its part, and the state of replica 0. */
 
 struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
@@ -200,9 +202,28 @@ struct dfg_err *dfg_worker_epoch(struct dfg_worker *worker, struct dfg_packet *r
 	return err;
 }
 
-struct dfg_err *dfg_worker_state(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+static void put_value(struct dfg_packet *answer, const struct dfg_tensor *value)
 {
-	(void)request;
+	dfg_packet_put_tensor(answer, value);
+}
+
+/* The length of a string is part of it; other tensors of one variable differ in their bytes. */
+static void put_digest(struct dfg_packet *answer, const struct dfg_tensor *value)
+{
+	const struct dfg_string *text = value->data;
+	bool strings = value->dtype == DFG_STRING, objects = dfg_dtype_is_object(value->dtype);
+	uint32_t digest = objects ? 0 : dfg_crc32c(0, value->data, dfg_tensor_bytes(value));
+	for (int64_t i = 0; strings && i < dfg_shape_count(&value->shape); i++) {
+		digest = dfg_crc32c(digest, &text[i].length, sizeof text[i].length);
+		digest = dfg_crc32c(digest, text[i].s, text[i].length);
+	}
+	dfg_packet_put(answer, digest);
+}
+
+/* Writes the name of each variable that is set, and something of its value. */
+static struct dfg_err *put_variables(struct dfg_worker *worker, struct dfg_packet *answer,
+	void (*put)(struct dfg_packet *answer, const struct dfg_tensor *value))
+{
 	struct dfg_variable *variable;
 	uint64_t count = 0;
 	if (!worker->session)
@@ -217,10 +238,22 @@ struct dfg_err *dfg_worker_state(struct dfg_worker *worker, struct dfg_packet *r
 			continue;
 		DFG_TRY(dfg_variable_read(variable, &value));
 		dfg_packet_put_text(answer, variable->resource.name);
-		dfg_packet_put_tensor(answer, &value);
+		put(answer, &value);
 		dfg_tensor_release(&value);
 	}
 	return NULL;
+}
+
+struct dfg_err *dfg_worker_state(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)request;
+	return put_variables(worker, answer, put_value);
+}
+
+struct dfg_err *dfg_worker_digests(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)request;
+	return put_variables(worker, answer, put_digest);
 }
 
 struct dfg_err *dfg_worker_adopt(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)

@@ -156,6 +156,16 @@ begin first --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint resumed -
 ends 0
 cmp undisturbed.safetensors first.safetensors
 
+# 23. A bit that differs on one replica is found by the next comparison; without the fault there is nothing to find.
+begin flip --replicas 3 --hosts local:3 --verify-replicas 4
+as_undisturbed
+for replica in 0 2; do
+	begin flip --replicas 3 --hosts local:3 --verify-replicas 4 --emulate "flip=6,$replica"
+	ends 70
+	grep -q "step 8: replica $replica (w$replica): variable '.*' has other bits" flip.err
+	never grep -q '"step":8,' flip.jsonl
+done
+
 # Values that cannot be.
 # shellcheck disable=SC2086
 status 2 "$DFG" run $training --replicas 2 --min-replicas 3 --hosts local:2
@@ -163,3 +173,9 @@ has err '--min-replicas 3 is more than --replicas 2'
 # shellcheck disable=SC2086
 status 2 "$DFG" run $training --replicas 2 --min-replicas 0 --hosts local:2
 has err '--min-replicas must be at least 1'
+# shellcheck disable=SC2086
+status 2 "$DFG" run $training --verify-replicas 3
+has err '--verify-replicas requires --replicas'
+# shellcheck disable=SC2086
+status 2 "$DFG" run $training --replicas 2 --hosts local:2 --emulate flip=0,1
+has err '--emulate must be flip=STEP,REPLICA'
