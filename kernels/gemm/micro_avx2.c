@@ -3,7 +3,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#include "kernels/gemm/transpose_avx2.h"
+#include "kernels/gemm/turned_avx2.h"
 
 #define REAL float
 #define LANES 8
@@ -13,6 +13,7 @@
 #define ROWS 6
 #define SQUARE 8
 #define TRANSPOSE transpose_8
+#define TURNED turned_f32
 #include "kernels/gemm/micro.inc"
 
 #define REAL double

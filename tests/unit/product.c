@@ -63,7 +63,8 @@ static bool is_there(const struct dfg_product_variant *variant)
 /* m, n, k on both sides of every border: tiles, strips, panels, blocks of k and of a, chains and their tree. */
 static const int64_t sizes[][3] = {{1, 1, 1}, {1, 70, 300}, {1, 300, 21}, {2, 33, 5}, {3, 9, 17}, {4, 130, 257},
 	{5, 3, 0}, {13, 31, 2}, {15, 16, 8}, {97, 17, 300}, {100, 90, 40}, {200, 36, 260}, {3, 5, 4096}, {7, 34, 4097},
-	{2, 3, 8200}, {2, 67, 12300}, {1, 36, 20481}};
+	{2, 3, 8200}, {2, 67, 12300}, {1, 36, 20481}, {1, 41, 1024}, {2, 24, 2048}, {3, 18, 1024}, {4, 33, 100},
+	{1, 48, 4100}};
 enum { SIZES = sizeof sizes / sizeof *sizes, MOST = 900 * 1024, SLACK = 16 };
 
 static float *numbers(uint32_t seed)
