@@ -7,7 +7,7 @@ endif
 syntax keyword dfgDeclaration input param state output const target fn layer import as
 syntax keyword dfgStatement set assert on after yield next
 syntax keyword dfgConditional if else case static
-syntax keyword dfgRepeat loop for in while with
+syntax keyword dfgRepeat loop parallel for in while with
 syntax keyword dfgOperator and or not
 syntax keyword dfgBoolean true false
 syntax keyword dfgConstant nan inf none new training

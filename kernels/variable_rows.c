@@ -221,7 +221,9 @@ static struct dfg_err *gather(struct dfg_kernel *ctx, const struct dfg_tensor *p
 	return dfg_moved(ctx, 0);
 }
 
-static struct dfg_err *gather_run(struct dfg_kernel *ctx)
+typedef struct dfg_err *gather_fn(struct dfg_kernel *ctx, const struct dfg_tensor *params);
+
+static struct dfg_err *gather_by(struct dfg_kernel *ctx, gather_fn *gather)
 {
 	struct dfg_variable *variable;
 	struct dfg_tensor value;
@@ -233,6 +235,11 @@ static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 	struct dfg_err *err = dfg_err_note(gather(ctx, &value), "variable '%s'", variable->resource.name);
 	dfg_tensor_release(&value);
 	return err;
+}
+
+static struct dfg_err *gather_run(struct dfg_kernel *ctx)
+{
+	return gather_by(ctx, gather);
 }
 
 /* The cotangent is the output's rows and the indices, both flat (IndexedSlices). */
@@ -276,4 +283,50 @@ const struct dfg_op dfg_op_ResourceGather = {
 	.rows = gather_rows,
 	.gradient_fn = gather_gradient,
 	.run = gather_run,
+};
+
+static struct dfg_err *slices_shape(struct dfg_infer *node)
+{
+	struct dfg_shape params = dfg_variable_shape(node, VARIABLE);
+	const struct dfg_shape *indices = node->in[INDICES];
+	int depth;
+	if (params.rank < 0 || indices->rank < 0 || (indices->rank && indices->dim[indices->rank - 1] < 0))
+		return NULL;
+	return shape_of_slices(indices, &params, true, &depth, &node->out[0]);
+}
+
+static struct dfg_err *gather_slices(struct dfg_kernel *ctx, const struct dfg_tensor *params)
+{
+	struct slices s = {.indices = dfg_kernel_input(ctx, INDICES), .shape = params->shape};
+	struct dfg_shape shape;
+	struct dfg_tensor *out;
+	int64_t at;
+	DFG_TRY(shape_of_slices(&s.indices->shape, &params->shape, true, &s.depth, &shape));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	s.inner = dfg_count_between(&params->shape, s.depth, params->shape.rank);
+	s.count = dfg_count_between(&s.indices->shape, 0, s.indices->shape.rank - 1);
+	for (int64_t i = 0; i < s.count; i++) {
+		DFG_TRY(slice_at(&s, i, &at));
+		memcpy(dfg_tensor_at(out, i * s.inner), dfg_tensor_at(params, at * s.inner),
+			(size_t)s.inner * dfg_dtype_size(params->dtype));
+	}
+	return dfg_moved(ctx, 0);
+}
+
+static struct dfg_err *gather_slices_run(struct dfg_kernel *ctx)
+{
+	return gather_by(ctx, gather_slices);
+}
+
+const struct dfg_op dfg_op_ResourceGatherNd = {
+	.name = "ResourceGatherNd",
+	.doc = "the elements or slices of a variable at indices, whose last dimension is an index",
+	.sig = "<dtype: type, Tindices: index>(resource: resource, indices: Tindices) -> (output: dtype)",
+	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
+	.shape = slices_shape,
+	/* ScatterNd requires at least a matrix, and indices may be a single vector. */
+	.gradient =
+		"dresource = ScatterNd(ExpandDims(indices, 0), ExpandDims(doutput, 0), "
+		"VariableShape(resource, out_type = Tindices))",
+	.run = gather_slices_run,
 };

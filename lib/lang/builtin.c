@@ -161,6 +161,37 @@ static struct dfg_err *call_grad(
 	return err;
 }
 
+/* Whether rows of the variable are read in place, by a node that its value does not pass through. */
+static bool has_row_reads(const struct dfg_eval *eval, const struct dfg_cell *cell)
+{
+	const struct dfg_graph *graph = eval->builder->graph;
+	for (uint32_t n = 0; n < graph->count; n++)
+		for (uint32_t i = 0; i < graph->node[n].n_in; i++)
+			if (dfg_edge_same(graph->node[n].in[i], cell->handle) && n != cell->read.node && graph->node[n].op &&
+				(graph->node[n].op->flags & DFG_READS))
+				return true;
+	return false;
+}
+
+/*
+ * The tensor to differentiate with respect to. For a variable whose rows are read in place that is the handle, so that
+ * the gradients of all reads are summed.
+ */
+static struct dfg_err *wrt_edge(struct dfg_eval *eval, const struct dfg_datum *by, struct dfg_edge *out_edge)
+{
+	const struct dfg_cell *cell = by->kind == DFG_DATUM_CELL ? by->cell : NULL;
+	if (!cell || !has_row_reads(eval, cell))
+		return dfg_to_edge(eval, by, DFG_NO_DTYPE, out_edge);
+	if (eval->region || !dfg_edge_same(cell->now.value, cell->read))
+		return DFG_ERR(DFG_DATA,
+			"grad() with respect to '%s', whose rows are read by index, is possible only outside of loops and "
+			"branches, "
+			"before the first `set`: take it with respect to the rows",
+			cell->path);
+	*out_edge = cell->handle;
+	return NULL;
+}
+
 /* grad(y, x) and grad(y, [a, b]). */
 static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
@@ -180,7 +211,7 @@ static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *s
 			return dfg_eval_at(eval, site->argument[1].tree,
 				DFG_ERR(DFG_DATA, "grad() takes a gradient with respect to a tensor or a param, not %s",
 					dfg_datum_words(eval, by)));
-		DFG_TRY(dfg_to_edge(eval, by, DFG_NO_DTYPE, &x[i]));
+		DFG_TRY(dfg_eval_at(eval, site->argument[1].tree, wrt_edge(eval, by, &x[i])));
 	}
 	DFG_TRY(check_iteration(eval, of, x, n));
 	DFG_TRY(call_grad(eval, of, x, n, dx));

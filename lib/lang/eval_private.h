@@ -24,6 +24,7 @@ struct dfg_later {
 
 struct dfg_region;
 struct dfg_lang_loop;
+struct dfg_parallel;
 struct dfg_target;
 struct dfg_program;
 
@@ -65,6 +66,7 @@ struct dfg_eval {
 	size_t n_region, region_capacity; /* nodes from `placed` on belong to the root */
 	struct dfg_lang_loop *loop;       /* the loop whose body is being evaluated, or NULL */
 	bool under_if;                    /* within an `if` of that body */
+	struct dfg_parallel *parallel;    /* the `parallel for` whose body is being evaluated, or NULL */
 	struct dfg_name_counter frames;
 	struct dfg_nodes constants;      /* those of the root that loops and branches read */
 	struct dfg_index constant_index; /* the same by the hash of their elements */

@@ -82,9 +82,13 @@ static bool blank_before(const struct layout *layout, uint32_t i, uint32_t first
 {
 	static const char *const never_before[] = {",", ")", "]", ".", "?", "..", NULL};
 	static const char *const never_after[] = {"(", "[", ".", NULL};
+	static const char *const extremes[] = {"max", "min", NULL};
 	static const char *const after_open_range[] = {"while", "with", "{", NULL};
 	if (i == first)
 		return false;
+	if (is(layout, i, "=") && i > first + 2 && is_one_of(layout, i - 1, extremes) &&
+		(is(layout, i - 2, "]") || is(layout, i - 3, "set")))
+		return false; /* the update `max=` */
 	if (is(layout, i, "?"))
 		return is(layout, i - 1, ",");
 	if (is_one_of(layout, i, never_before) || is_one_of(layout, i - 1, never_after))

@@ -3,11 +3,13 @@
 #include "lib/lang/eval_private.h"
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/name_scope_private.h"
+#include "lib/lang/row_access_private.h"
 
 enum { BEGIN, END, STRIDE };
 
 /* The inputs and masks of a StridedSlice. */
 struct slice {
+	const struct dfg_datum *first; /* the value of the first index if it is evaluated already, or NULL */
 	struct dfg_datum list[3];
 	int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
 };
@@ -33,18 +35,27 @@ static bool is_index(struct dfg_eval *eval, const struct dfg_datum *datum)
 	return dfg_datum_is_tensor(datum) && dfg_dtype_is(dfg_datum_dtype(eval, datum), "int");
 }
 
-static struct dfg_err *bound(
-	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+/* Sets *out_datum to the value of the tree, which must be an integer. */
+static struct dfg_err *check_bound(
+	struct dfg_eval *eval, const struct dfg_tree *tree, const struct dfg_datum *datum, struct dfg_datum *out_datum)
 {
-	if (!tree)
-		return NULL;
-	DFG_TRY(dfg_eval_expr(eval, bindings, tree, out_datum));
-	if (is_index(eval, out_datum))
+	*out_datum = *datum;
+	if (is_index(eval, datum))
 		return NULL;
 	return dfg_eval_at(eval, tree,
 		DFG_ERR(DFG_DATA,
 			"%s cannot be an index: use an integer scalar, a slice, `...` or `new`; to gather rows, use take(x, ids)",
-			dfg_datum_words(eval, out_datum)));
+			dfg_datum_words(eval, datum)));
+}
+
+static struct dfg_err *bound(
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	struct dfg_datum datum;
+	if (!tree)
+		return NULL;
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree, &datum));
+	return check_bound(eval, tree, &datum, out_datum);
 }
 
 static struct dfg_err *put(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *index,
@@ -72,24 +83,28 @@ static struct dfg_err *put(struct dfg_eval *eval, struct dfg_name_scope *binding
 		return bound(eval, bindings, index->kid[2], stride);
 	default:
 		slice->shrink_axis_mask |= bit;
-		DFG_TRY(bound(eval, bindings, index, begin));
+		if (!i && slice->first)
+			DFG_TRY(check_bound(eval, index, slice->first, begin));
+		else
+			DFG_TRY(bound(eval, bindings, index, begin));
 		return one_more(eval, begin, end);
 	}
 }
 
+/* Slices `of` by the kids of the INDEX from number `from` on; `first`: the value of that kid, or NULL. */
 static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
-	const struct dfg_datum *of, struct dfg_datum *out_datum)
+	uint32_t from, const struct dfg_datum *first, const struct dfg_datum *of, struct dfg_datum *out_datum)
 {
-	struct slice slice = {0};
+	struct slice slice = {.first = first};
 	struct dfg_edge in[4];
-	uint32_t node, n = tree->n - 1;
+	uint32_t node, n = tree->n - from;
 	if (n > 31)
 		return DFG_ERR(DFG_DATA, "there are more than 31 indices");
 	for (int i = 0; i < 3; i++)
 		DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, n, &slice.list[i]));
 	DFG_TRY(dfg_to_edge(eval, of, DFG_NO_DTYPE, &in[0]));
 	for (uint32_t i = 0; i < n; i++)
-		DFG_TRY(dfg_eval_at(eval, tree->kid[i + 1], put(eval, bindings, tree->kid[i + 1], i, &slice)));
+		DFG_TRY(dfg_eval_at(eval, tree->kid[from + i], put(eval, bindings, tree->kid[from + i], i, &slice)));
 
 	enum dfg_dtype dtype = DFG_NO_DTYPE;
 	for (int i = 0; i < 3 && !dtype; i++)
@@ -156,6 +171,23 @@ static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_name_scope *
 	return NULL;
 }
 
+/* An index of a param or state: of rows of the variable itself, or of its value. */
+static struct dfg_err *index_cell(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
+	const struct dfg_datum *of, struct dfg_datum *out_datum)
+{
+	const struct dfg_tree *index = tree->kid[1];
+	struct dfg_datum first, rows;
+	uint32_t next;
+	if (index->kind == DFG_TREE_REST || index->kind == DFG_TREE_NEW || index->kind == DFG_TREE_SLICE)
+		return slice_tensor(eval, bindings, tree, 1, NULL, of, out_datum);
+	DFG_TRY(dfg_eval_expr(eval, bindings, index, &first));
+	if (!dfg_rows_are_meant(eval, &first))
+		return slice_tensor(eval, bindings, tree, 1, &first, of, out_datum);
+	DFG_TRY(dfg_rows_gather(eval, bindings, tree, of->cell, &first, &next, &rows));
+	*out_datum = rows;
+	return next == tree->n ? NULL : slice_tensor(eval, bindings, tree, next, NULL, &rows, out_datum);
+}
+
 struct dfg_err *dfg_eval_index(
 	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
@@ -163,5 +195,7 @@ struct dfg_err *dfg_eval_index(
 	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &of));
 	if (of.kind == DFG_DATUM_LIST || of.kind == DFG_DATUM_TUPLE)
 		return index_list(eval, bindings, tree, &of, out_datum);
-	return slice_tensor(eval, bindings, tree, &of, out_datum);
+	if (of.kind == DFG_DATUM_CELL)
+		return index_cell(eval, bindings, tree, &of, out_datum);
+	return slice_tensor(eval, bindings, tree, 1, NULL, &of, out_datum);
 }

@@ -7,11 +7,11 @@
 #include <string.h>
 
 /* All symbols; a longer one comes before its prefixes. */
-static const char *const signs[] = {"...", "..", "->", "==", "!=", "<=", ">=", "**", "//", "+", "-", "*", "/", "%", "@",
-	"<", ">", "=", ",", ":", ".", "(", ")", "[", "]", "{", "}", "?", NULL};
+static const char *const signs[] = {"...", "..", "->", "==", "!=", "<=", ">=", "+=", "-=", "**", "//", "+", "-", "*",
+	"/", "%", "@", "<", ">", "=", ",", ":", ".", "(", ")", "[", "]", "{", "}", "?", NULL};
 
-static const char *const open_ended[] = {",", "=", "+", "-", "*", "/", "//", "%", "@", "**", "==", "!=", "<", "<=", ">",
-	">=", "->", "and", "or", "not", NULL};
+static const char *const open_ended[] = {",", "=", "+=", "-=", "+", "-", "*", "/", "//", "%", "@", "**",
+	"==", "!=", "<", "<=", ">", ">=", "->", "and", "or", "not", NULL};
 
 struct lexer {
 	const struct dfg_source *source;

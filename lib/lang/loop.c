@@ -4,6 +4,7 @@
 #include "lib/lang/loop_bounds_private.h"
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/name_scope_private.h"
+#include "lib/lang/parallel_private.h"
 #include "lib/lang/ssa_private.h"
 
 #include <inttypes.h>
@@ -14,6 +15,8 @@
  * counter if iterations are counted, the condition, and a body that begins at the Switches. Exits give the values for
  * which the condition is false.
  */
+
+enum { WINDOW = 10 }; /* iterations that may run at the same time, unless the loop says otherwise */
 
 static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_name_scope *bindings, const char *name,
 	const struct dfg_tree *tree, struct dfg_datum *out_datum)
@@ -91,7 +94,7 @@ static struct dfg_err *options(
 	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop, struct dfg_counting *counting)
 {
 	const struct dfg_tree *arguments = loop->tree->kid[3];
-	counting->window = 10;
+	counting->window = WINDOW;
 	for (uint32_t i = 0; arguments && i < arguments->n; i++) {
 		const struct dfg_tree *argument = arguments->kid[i];
 		struct dfg_nearest nearest = {.word = argument->text ? argument->text : ""};
@@ -116,6 +119,13 @@ static struct dfg_err *options(
 		}
 	}
 	return NULL;
+}
+
+static struct dfg_err *parallel_options(
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop, struct dfg_counting *counting)
+{
+	counting->window = WINDOW;
+	return dfg_parallel_options(eval, bindings, loop);
 }
 
 static struct dfg_err *make_frame(
@@ -177,7 +187,11 @@ static struct dfg_err *condition(struct dfg_eval *eval, struct dfg_name_scope *b
 	both = in[0];
 	if (n == 2)
 		DFG_TRY(dfg_eval_node(eval, "LogicalAnd", in, 2, &both));
-	return dfg_eval_node(eval, "LoopCond", &both, 1, &loop->condition);
+	struct dfg_attr mark[DFG_PARALLEL_MARKS];
+	struct dfg_new_node want = {.op = "LoopCond", .in = &both, .n_in = 1, .attr = mark};
+	want.n_attr = loop->parallel ? dfg_parallel_marks(loop->parallel, mark) : 0;
+	loop->condition = (struct dfg_edge){0, 0};
+	return dfg_eval_build(eval, &want, DFG_NAME_NONE, &loop->condition.node);
 }
 
 static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
@@ -295,16 +309,19 @@ static struct dfg_err *set_next_values(struct dfg_eval *eval, struct dfg_lang_lo
 static struct dfg_err *body(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
 	struct dfg_lang_loop *outer = eval->loop;
+	struct dfg_parallel *parallel = eval->parallel;
 	bool under_if = eval->under_if;
 	struct dfg_name_scope *names;
 	DFG_TRY(dfg_name_scope_new(eval, bindings, &names));
 	names->kind = DFG_SCOPE_LOOP;
 	eval->loop = loop;
+	eval->parallel = loop->parallel ? loop->parallel : parallel;
 	eval->under_if = false;
 	struct dfg_err *err = evaluate_statements(eval, names, loop);
 	if (!err)
 		err = set_next_values(eval, loop);
 	eval->loop = outer;
+	eval->parallel = parallel;
 	eval->under_if = under_if;
 	return err;
 }
@@ -415,7 +432,7 @@ struct dfg_err *dfg_eval_loop(
 	loop->counter = (struct dfg_carried){.name = "counter", .merge = {DFG_NONE, 0}};
 	loop->condition.node = DFG_NONE;
 	DFG_TRY(first_values(eval, bindings, loop));
-	DFG_TRY(options(eval, bindings, loop, counting));
+	DFG_TRY((tree->truth ? parallel_options : options)(eval, bindings, loop, counting));
 	DFG_TRY(dfg_count_begin(eval, bindings, loop));
 	DFG_TRY(make_frame(eval, loop, counting));
 	DFG_TRY(carry_all(eval, loop));
@@ -439,6 +456,9 @@ struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *bind
 	struct dfg_lang_loop *loop = eval->loop;
 	if (!loop || eval->under_if)
 		return misplaced(eval, "next");
+	if (loop->parallel)
+		return DFG_ERR(
+			DFG_DATA, "`next` is not allowed in `parallel for`, whose iterations carry no values: set a state");
 	if (loop->next)
 		return DFG_ERR(DFG_DATA, "a body has only one `next`, at its end");
 	DFG_TRY(dfg_eval_tuple(eval, bindings, tree->kid[0], &loop->next_value));

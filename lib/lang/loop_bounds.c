@@ -159,36 +159,93 @@ static struct dfg_err *come_after(struct dfg_eval *eval, struct dfg_counting *co
 	return NULL;
 }
 
+/* The loop comes after an Assert of the condition, whose message is the words and the two numbers. */
+static struct dfg_err *require(struct dfg_eval *eval, struct dfg_counting *counting, struct dfg_edge condition,
+	const char *words, const struct dfg_datum *a, const struct dfg_datum *b)
+{
+	struct dfg_datum string = {.kind = DFG_DATUM_STRING};
+	struct dfg_edge in[4] = {condition};
+	uint32_t node;
+	if (!words)
+		return dfg_no_memory("a loop");
+	string.string = (struct dfg_string){words, strlen(words)};
+	DFG_TRY(dfg_to_edge(eval, &string, DFG_STRING, &in[1]));
+	DFG_TRY(dfg_to_edge(eval, a, DFG_I32, &in[2]));
+	DFG_TRY(dfg_to_edge(eval, b, DFG_I32, &in[3]));
+	DFG_TRY(dfg_eval_build(eval, &(struct dfg_new_node){.op = "Assert", .in = in, .n_in = 4}, DFG_NAME_NONE, &node));
+	return come_after(eval, counting, node);
+}
+
+/* The product of two numbers of iterations. DFG_DATA, or an Assert fails: it does not fit i32. */
+static struct dfg_err *multiply(struct dfg_eval *eval, struct dfg_counting *counting, const struct dfg_datum *a,
+	const struct dfg_datum *b, struct dfg_datum *out_datum)
+{
+	const char *words = "a product of ranges has more iterations than fit i32:";
+	struct dfg_edge in[2], fits;
+	struct dfg_datum wide[2];
+	int64_t x, y;
+	if (is_int(a, &x) & is_int(b, &y)) {
+		*out_datum = DFG_INT(x * y);
+		return x && y > INT32_MAX / x ? DFG_ERR(DFG_DATA, "%s %lld * %lld", words, (long long)x, (long long)y) : NULL;
+	}
+	if (is_int(a, &x) && x == 1) {
+		*out_datum = *b;
+		return NULL;
+	}
+	DFG_TRY(dfg_cast(eval, a, DFG_I64, &wide[0]));
+	DFG_TRY(dfg_cast(eval, b, DFG_I64, &wide[1]));
+	for (int i = 0; i < 2; i++)
+		DFG_TRY(dfg_to_edge(eval, &wide[i], DFG_I64, &in[i]));
+	DFG_TRY(dfg_eval_node(eval, "Mul", in, 2, &in[0]));
+	DFG_TRY(dfg_to_edge(eval, &DFG_INT(INT32_MAX), DFG_I64, &in[1]));
+	DFG_TRY(dfg_eval_node(eval, "LessEqual", in, 2, &fits));
+	DFG_TRY(require(eval, counting, fits, words, a, b));
+	return binary(eval, "Mul", a, b, out_datum);
+}
+
+/* Works out the strides of a product's sequences, of which the last is the fastest, and the number of iterations. */
+static struct dfg_err *multiply_all(struct dfg_eval *eval, struct dfg_counting *counting)
+{
+	struct dfg_datum product = DFG_INT(1);
+	int64_t n;
+	for (uint32_t i = counting->n; i--;) {
+		struct dfg_sequence *sequence = &counting->sequence[i];
+		if (!is_int(&sequence->count, &n)) {
+			const struct dfg_datum count = sequence->count;
+			DFG_TRY(binary(eval, "Maximum", &count, &DFG_INT(0), &sequence->count));
+		}
+		sequence->stride = product;
+		DFG_TRY(multiply(eval, counting, &sequence->stride, &sequence->count, &product));
+	}
+	counting->is_closed = true;
+	counting->end = product;
+	return NULL;
+}
+
 /*
  * Two sequences that end must have the same length. This is checked now if both lengths are known, else by an Assert.
  */
 static struct dfg_err *agree(
 	struct dfg_eval *eval, struct dfg_counting *counting, const struct dfg_sequence *a, const struct dfg_sequence *b)
 {
-	struct dfg_datum same, words = {.kind = DFG_DATUM_STRING};
+	struct dfg_datum same;
 	int64_t x, y;
-	uint32_t node;
 	if (is_int(&a->count, &x) & is_int(&b->count, &y))
 		return x == y ? NULL
 					  : DFG_ERR(DFG_DATA, "the sequences differ in length: '%s' has %lld, '%s' has %lld", a->name,
 							(long long)x, b->name, (long long)y);
 	DFG_TRY(binary(eval, "Equal", &a->count, &b->count, &same));
-	words.string.s = dfg_arena_print(eval->arena, "the sequences '%s' and '%s' differ in length:", a->name, b->name);
-	if (!words.string.s)
-		return dfg_no_memory("a loop");
-	words.string.length = strlen(words.string.s);
-	struct dfg_edge in[4] = {same.edge};
-	DFG_TRY(dfg_to_edge(eval, &words, DFG_STRING, &in[1]));
-	DFG_TRY(dfg_to_edge(eval, &a->count, DFG_I32, &in[2]));
-	DFG_TRY(dfg_to_edge(eval, &b->count, DFG_I32, &in[3]));
-	DFG_TRY(dfg_eval_build(eval, &(struct dfg_new_node){.op = "Assert", .in = in, .n_in = 4}, DFG_NAME_NONE, &node));
-	return come_after(eval, counting, node);
+	return require(eval, counting, same.edge,
+		dfg_arena_print(eval->arena, "the sequences '%s' and '%s' differ in length:", a->name, b->name), &a->count,
+		&b->count);
 }
 
 static struct dfg_err *choose_end(struct dfg_eval *eval, struct dfg_counting *counting)
 {
 	const struct dfg_sequence *closed = NULL;
 	int64_t x, y;
+	if (counting->is_product)
+		return multiply_all(eval, counting);
 	for (uint32_t i = 0; i < counting->n; i++) {
 		const struct dfg_sequence *sequence = &counting->sequence[i];
 		if (sequence->count.kind == DFG_DATUM_NONE)
@@ -224,6 +281,7 @@ struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_name_scope *bi
 {
 	struct dfg_counting *counting = loop->counting;
 	counting->n = loop->tree->kid[1] ? loop->tree->kid[1]->n : 0;
+	counting->is_product = counting->n > 1 && loop->tree->kid[1]->truth;
 	counting->sequence = dfg_arena_zeros(eval->arena, counting->n + 1, sizeof *counting->sequence);
 	counting->control = eval->builder->control;
 	counting->n_control = eval->builder->n_control;
@@ -251,6 +309,18 @@ struct dfg_err *dfg_count_condition(struct dfg_eval *eval, struct dfg_lang_loop 
 	return dfg_eval_node(eval, "Less", in, 2, out_edge);
 }
 
+/* The position in a sequence of a product, from the number of the iteration. */
+static struct dfg_err *digit(struct dfg_eval *eval, const struct dfg_counting *counting,
+	const struct dfg_sequence *sequence, struct dfg_datum *counter)
+{
+	struct dfg_datum from = *counter;
+	int64_t stride;
+	if (!is_int(&sequence->stride, &stride) || stride != 1)
+		DFG_TRY(binary(eval, "FloorDiv", &from, &sequence->stride, counter));
+	from = *counter;
+	return sequence == counting->sequence ? NULL : binary(eval, "FloorMod", &from, &sequence->count, counter);
+}
+
 static struct dfg_err *bind(
 	struct dfg_eval *eval, struct dfg_lang_loop *loop, const struct dfg_sequence *sequence, struct dfg_datum *out_datum)
 {
@@ -260,6 +330,8 @@ static struct dfg_err *bind(
 	*out_datum = DFG_TENSOR(index);
 	if (!sequence->is_range)
 		return dfg_rows_read(eval, sequence, index, out_datum);
+	if (loop->counting->is_product)
+		DFG_TRY(digit(eval, loop->counting, sequence, out_datum));
 	if (loop->counting->from_first || (is_int(&sequence->first, &first) && !first))
 		return NULL;
 	const struct dfg_datum counter = *out_datum;

@@ -9,6 +9,7 @@ struct dfg_counting {
 	struct dfg_sequence *sequence; /* n of them */
 	uint32_t n;
 	bool is_closed;              /* a sequence or `limit` ends the loop */
+	bool is_product;             /* the loop runs over the product of its sequences, the last one fastest */
 	bool from_first;             /* the counter is the value of the loop's only range */
 	struct dfg_datum limit, end; /* the `limit`, and the number of iterations if is_closed; i32 */
 	struct dfg_edge bound;       /* the counter's bound, exclusive; valid if is_closed */

@@ -13,6 +13,7 @@ struct dfg_lang_loop {
 	uint32_t n;
 	struct dfg_carried counter; /* of iterations, from 0, or of a range's values; .merge.node DFG_NONE: none */
 	struct dfg_counting *counting;
+	struct dfg_parallel *parallel;          /* of a `parallel for`, or NULL */
 	struct dfg_yield *yields, **last_yield; /* in the order of the text; last_yield: where the next one is linked */
 	struct dfg_index yield_index;           /* the yields by their offset in the text */
 	uint32_t n_yields;

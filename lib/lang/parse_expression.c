@@ -11,6 +11,10 @@
 const struct dfg_operator_row dfg_operators[] = {DFG_EACH_operator(ROW)};
 #undef ROW
 
+#define UPDATE(NAME, ...) [DFG_UPDATE_##NAME] = {__VA_ARGS__},
+const struct dfg_update_row dfg_updates[] = {DFG_EACH_update(UPDATE)};
+#undef UPDATE
+
 enum { TIGHTEST = 5, COMPARISON = 3 }; /* precedences */
 
 /* Words that cannot be names in expressions. */
@@ -389,6 +393,17 @@ static struct dfg_err *carried(struct dfg_parser *parser, struct dfg_tree **out_
 	return argument(parser, out_tree);
 }
 
+/* The options and the block of a loop whose other parts are parsed already. */
+static struct dfg_err *loop_end(struct dfg_parser *parser, struct dfg_tree *part[5], struct dfg_tree *tree)
+{
+	if (dfg_take(parser, "with")) {
+		DFG_TRY(dfg_expect(parser, "("));
+		DFG_TRY(gathered(parser, argument, ")", &part[3]));
+	}
+	DFG_TRY(dfg_parse_block(parser, &part[4]));
+	return dfg_tree_kids(parser, tree, part, 5);
+}
+
 static struct dfg_err *loop(struct dfg_parser *parser, struct dfg_tree **out_tree)
 {
 	struct dfg_tree *part[5] = {0};
@@ -400,12 +415,54 @@ static struct dfg_err *loop(struct dfg_parser *parser, struct dfg_tree **out_tre
 		DFG_TRY(gathered(parser, each, NULL, &part[1]));
 	if (dfg_take(parser, "while"))
 		DFG_TRY(dfg_parse_expr(parser, &part[2]));
-	if (dfg_take(parser, "with")) {
-		DFG_TRY(dfg_expect(parser, "("));
-		DFG_TRY(gathered(parser, argument, ")", &part[3]));
+	return loop_end(parser, part, *out_tree);
+}
+
+static struct dfg_err *digit(struct dfg_parser *parser, struct dfg_tree **out_tree)
+{
+	DFG_TRY(dfg_tree_new(parser, DFG_TREE_ARGUMENT, dfg_peek(parser).at, out_tree));
+	return dfg_take_new_name(parser, &(*out_tree)->text);
+}
+
+/* `(i, j) in (0..n, 0..m)`: the sequences of a product, as arguments like those of `i in 0..n, j in 0..m`. */
+static struct dfg_err *product(struct dfg_parser *parser, struct dfg_tree **out_tree)
+{
+	struct dfg_tree *ranges;
+	DFG_TRY(dfg_expect(parser, "("));
+	DFG_TRY(gathered(parser, digit, ")", out_tree));
+	(*out_tree)->truth = true;
+	DFG_TRY(dfg_expect(parser, "in"));
+	uint32_t at = dfg_peek(parser).at;
+	DFG_TRY(dfg_expect(parser, "("));
+	DFG_TRY(gathered(parser, dfg_parse_sequence, ")", &ranges));
+	if (ranges->n != (*out_tree)->n || !ranges->n)
+		return dfg_source_err(parser->source, at, DFG_DATA, "a product requires one range for each of its names");
+	for (uint32_t i = 0; i < ranges->n; i++) {
+		if (!ranges->kid[i]->range || !ranges->kid[i]->kid[1])
+			return dfg_source_err(
+				parser->source, ranges->kid[i]->at, DFG_DATA, "a product is one of ranges that end: 0..n");
+		DFG_TRY(dfg_tree_kids(parser, (*out_tree)->kid[i], &ranges->kid[i], 1));
 	}
-	DFG_TRY(dfg_parse_block(parser, &part[4]));
-	return dfg_tree_kids(parser, *out_tree, part, 5);
+	return NULL;
+}
+
+/* `parallel` is a word of the language only before `for`. */
+static bool sees_parallel(const struct dfg_parser *parser)
+{
+	return dfg_sees(parser, "parallel") && dfg_token_is(parser->source, parser->token[parser->next + 1], "for");
+}
+
+static struct dfg_err *parallel(struct dfg_parser *parser, struct dfg_tree **out_tree)
+{
+	struct dfg_tree *part[5] = {0};
+	DFG_TRY(dfg_tree_new(parser, DFG_TREE_LOOP, dfg_peek(parser).at, out_tree));
+	(*out_tree)->truth = true;
+	parser->next += 2;
+	if (dfg_sees(parser, "("))
+		DFG_TRY(product(parser, &part[1]));
+	else
+		DFG_TRY(gathered(parser, each, NULL, &part[1]));
+	return loop_end(parser, part, *out_tree);
 }
 
 struct dfg_err *dfg_parse_expr(struct dfg_parser *parser, struct dfg_tree **out_tree)
@@ -419,6 +476,8 @@ struct dfg_err *dfg_parse_expr(struct dfg_parser *parser, struct dfg_tree **out_
 		DFG_TRY(choice(parser, out_tree));
 	else if (dfg_sees(parser, "loop"))
 		DFG_TRY(loop(parser, out_tree));
+	else if (sees_parallel(parser))
+		DFG_TRY(parallel(parser, out_tree));
 	else
 		DFG_TRY(level(parser, 1, out_tree));
 	parser->depth--;

@@ -93,6 +93,43 @@ static struct dfg_err *named_value(struct dfg_parser *parser, struct dfg_tree *t
 	return dfg_tree_kids(parser, tree, &value, 1);
 }
 
+/* The symbol of an update, of one token or, for `max=` and `min=`, of two. */
+static struct dfg_err *update(struct dfg_parser *parser, uint8_t *out_update)
+{
+	for (uint8_t i = 0; i < DFG_UPDATES; i++) {
+		const char *spelling = dfg_updates[i].spelling;
+		if (dfg_take(parser, spelling)) {
+			*out_update = i;
+			return NULL;
+		}
+		size_t word = strlen(spelling) - 1;
+		struct dfg_token token = dfg_peek(parser);
+		if (token.kind == DFG_TOKEN_NAME && token.length == word &&
+			!memcmp(parser->source->text + token.at, spelling, word)) {
+			*out_update = i;
+			parser->next++;
+			return dfg_expect(parser, "=");
+		}
+	}
+	return dfg_unexpected(parser, "`=`, `+=`, `-=`, `max=` or `min=`");
+}
+
+static struct dfg_err *set(struct dfg_parser *parser, struct dfg_tree *tree)
+{
+	struct dfg_tree *part[2] = {0};
+	DFG_TRY(dfg_take_new_name(parser, &tree->text));
+	uint32_t at = dfg_peek(parser).at;
+	if (dfg_take(parser, "[")) {
+		DFG_TRY(dfg_tree_new(parser, DFG_TREE_TUPLE, at, &part[1]));
+		DFG_TRY(dfg_parse_list(parser, dfg_parse_expr, "]", part[1], NULL));
+		if (!part[1]->n)
+			return dfg_source_err(parser->source, at, DFG_DATA, "expected an index");
+	}
+	DFG_TRY(update(parser, &tree->operation));
+	DFG_TRY(dfg_parse_expr(parser, &part[0]));
+	return dfg_tree_kids(parser, tree, part, 2);
+}
+
 static struct dfg_err *named_block(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *block;
@@ -224,7 +261,7 @@ static const struct form {
 	{"fn", DFG_TOKEN_NAME, false, DFG_TREE_FN, callable},
 	{"layer", DFG_TOKEN_NAME, false, DFG_TREE_LAYER, callable},
 	{"import", DFG_TOKEN_STRING, false, DFG_TREE_IMPORT, import},
-	{"set", DFG_TOKEN_NAME, false, DFG_TREE_SET, named_value},
+	{"set", DFG_TOKEN_NAME, false, DFG_TREE_SET, set},
 	{"on", DFG_TOKEN_STRING, false, DFG_TREE_ON, on_device},
 	{"assert", DFG_TOKEN_END, true, DFG_TREE_ASSERT, assertion},
 	{"after", DFG_TOKEN_END, true, DFG_TREE_AFTER, after},

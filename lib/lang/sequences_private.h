@@ -11,6 +11,7 @@ struct dfg_sequence {
 	bool is_range;
 	struct dfg_datum first, end; /* of a range; end NONE: it does not end */
 	struct dfg_datum count;      /* the number of elements; NONE: it does not end */
+	struct dfg_datum stride;     /* in a product: the iterations from one element to the next */
 	struct dfg_edge rows;        /* of a tensor */
 	struct dfg_edge array[2];    /* of a tensor: handle and flow; .node DFG_NONE if the body does not read the rows */
 };

@@ -21,7 +21,7 @@ enum dfg_tree_kind {
 	DFG_TREE_FN,         /* text, FORMALS, NULL, [TYPES], BLOCK */
 	DFG_TREE_LAYER,      /* text, FORMALS, FORMALS, [TYPES], BLOCK */
 	DFG_TREE_IMPORT,     /* text, [NAME] */
-	DFG_TREE_SET,        /* text = expr */
+	DFG_TREE_SET,        /* text [TUPLE of rows] =, +=, ... expr: expr, [TUPLE]; .operation: enum dfg_update */
 	DFG_TREE_ASSERT,     /* expr, STRING */
 	DFG_TREE_ON,         /* text BLOCK */
 	DFG_TREE_AFTER,      /* TUPLE, BLOCK */
@@ -56,7 +56,11 @@ enum dfg_tree_kind {
 	DFG_TREE_BINARY, /* expr, expr */
 	DFG_TREE_IF,     /* expr, BLOCK, BLOCK or expr */
 	DFG_TREE_CASE,   /* expr, BLOCK..., the last is else */
-	DFG_TREE_LOOP,   /* [ARGUMENTs in a TUPLE], [sequences], [while], [with], BLOCK */
+	/*
+	 * [ARGUMENTs in a TUPLE], [TUPLE of sequences], [while], [with], BLOCK. .truth: a `parallel for`; of the sequences:
+	 * the loop runs over their product, the last one fastest
+	 */
+	DFG_TREE_LOOP,
 };
 
 /* Operators: X(NAME, spelling, precedence, TensorFlow's op). Higher binds tighter; the unary have none. */
@@ -86,6 +90,29 @@ enum dfg_operator {
 #undef ENUM
 		DFG_OPERATORS, /* the number of operators */
 };
+
+/*
+ * Updates of a variable by `set`: X(NAME, spelling, op of all elements, of rows, of slices). Maximum and Minimum are not
+ * ops of a variable: it is assigned their result.
+ */
+#define DFG_EACH_update(X)                                                                 \
+	X(ASSIGN, "=", "AssignVariableOp", "ResourceScatterUpdate", "ResourceScatterNdUpdate") \
+	X(INCREASE, "+=", "AssignAddVariableOp", "ResourceScatterAdd", "ResourceScatterNdAdd") \
+	X(DECREASE, "-=", "AssignSubVariableOp", "ResourceScatterSub", "ResourceScatterNdSub") \
+	X(RAISE, "max=", "Maximum", "ResourceScatterMax", "ResourceScatterNdMax")              \
+	X(LOWER, "min=", "Minimum", "ResourceScatterMin", "ResourceScatterNdMin")
+
+enum dfg_update {
+#define ENUM(NAME, ...) DFG_UPDATE_##NAME,
+	DFG_EACH_update(ENUM)
+#undef ENUM
+		DFG_UPDATES, /* the number of updates */
+};
+
+struct dfg_update_row {
+	const char *spelling, *whole, *rows, *slices;
+};
+extern const struct dfg_update_row dfg_updates[];
 
 struct dfg_operator_row {
 	const char *spelling;

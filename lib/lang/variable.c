@@ -5,6 +5,8 @@
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/name_scope_private.h"
 #include "lib/lang/number_private.h"
+#include "lib/lang/parallel_private.h"
+#include "lib/lang/row_access_private.h"
 #include "lib/lang/ssa_private.h"
 #include "lib/lang/type_private.h"
 
@@ -212,6 +214,24 @@ struct dfg_err *dfg_cell_touch(struct dfg_eval *eval, struct dfg_cell *cell)
 	return NULL;
 }
 
+/* Writes the value to the variable, or combines the two as the SET tree says. */
+static struct dfg_err *write(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
+	struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node)
+{
+	const char *op = dfg_updates[tree->operation].whole;
+	bool is_function = tree->operation == DFG_UPDATE_RAISE || tree->operation == DFG_UPDATE_LOWER;
+	struct dfg_edge in[2];
+	DFG_TRY(dfg_parallel_update(eval, cell, tree->operation, &value));
+	if (tree->kid[1] || (tree->operation != DFG_UPDATE_ASSIGN && !is_function))
+		return dfg_rows_update(eval, bindings, tree, cell, value, out_node);
+	if (is_function) {
+		DFG_TRY(dfg_view_value(eval, cell, eval->region, &in[0]));
+		in[1] = value;
+		DFG_TRY(dfg_eval_node(eval, op, in, 2, &value));
+	}
+	return dfg_view_write(eval, cell, value, out_node);
+}
+
 struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	const struct dfg_datum *bound = dfg_name_scope_find(bindings, tree->text);
@@ -229,10 +249,10 @@ struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_name_scope *bindi
 	struct dfg_err *err = dfg_eval_expr(eval, bindings, tree->kid[0], &datum);
 	if (!err)
 		err = dfg_to_edge(eval, &datum, cell->dtype, &value);
-	if (!err)
+	if (!err && !tree->kid[1])
 		err = check_value(eval, cell, cell->by_rows ? &eval->row_part : &cell->shape, value);
 	if (!err)
-		err = dfg_view_write(eval, cell, value, &node);
+		err = write(eval, bindings, tree, cell, value, &node);
 	eval->scope = scope;
 	eval->effects += eval->region != NULL;
 	return err || eval->region ? err : dfg_eval_effect(eval, node);
