@@ -129,6 +129,17 @@ struct dfg_err *dfg_rows_gather(struct dfg_eval *eval, struct dfg_name_scope *bi
 	return call(eval, tree, n == 1 ? "ResourceGather" : "ResourceGatherNd", argument, 3, out_datum);
 }
 
+/* One slice as a batch of one: TensorFlow's scatter ops of slices require a batch of index vectors. */
+static struct dfg_err *make_batch(struct dfg_eval *eval, struct dfg_edge *indices, struct dfg_edge *value)
+{
+	struct dfg_edge in[2];
+	DFG_TRY(dfg_to_edge(eval, &DFG_INT(0), DFG_I32, &in[1]));
+	in[0] = *indices;
+	DFG_TRY(dfg_eval_node(eval, "ExpandDims", in, 2, indices));
+	in[0] = *value;
+	return dfg_eval_node(eval, "ExpandDims", in, 2, value);
+}
+
 struct dfg_err *dfg_rows_update(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node)
 {
@@ -143,6 +154,8 @@ struct dfg_err *dfg_rows_update(struct dfg_eval *eval, struct dfg_name_scope *bi
 		DFG_TRY(dfg_eval_at(eval, index, check_cell(cell)));
 		DFG_TRY(subscripts(eval, bindings, index->kid, index->n, NULL, &n, &indices));
 		op = n == 1 ? row->rows : row->slices;
+		if (n > 1 && dfg_eval_fact(eval, indices)->shape.rank == 1)
+			DFG_TRY(make_batch(eval, &indices, &value));
 		argument[n_argument++].value = DFG_TENSOR(indices);
 	}
 	argument[n_argument++].value = DFG_TENSOR(value);
