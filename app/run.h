@@ -39,7 +39,7 @@ struct dfg_run_options {
 
 	/* Where the results go, which is the caller's work: dfg_run_check_outputs() finds conflicts. */
 	const char *output, *each, *trace;
-	bool stats;
+	bool stats, profile;
 };
 #define DFG_RUN_DEFAULTS                                                                \
 	{                                                                                   \

@@ -126,6 +126,7 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	DFG_TRY(dfg_execution_session(run->execution, &session));
 	session.trace = trace ? dfg_trace_event : NULL;
 	session.trace_arg = trace;
+	session.profile = run->options->profile;
 	session.shards = run->replication ? run->replication->n_shards : 1;
 	if (!run->distributed)
 		return dfg_model_open(path, &run->input, &session, &run->model);

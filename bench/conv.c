@@ -5,14 +5,12 @@
  * Words of the command line choose among the rows: a row is measured if its name contains one of them.
  */
 #include "bench/bench.h"
+#include "kernels/gemm/ceiling.h"
 #include "kernels/gemm/gemm.h"
 #include "lib/base/mem.h"
 #include "lib/graph/build.h"
 
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum { ROUNDS = 9, MEMORY = 16 };
 
@@ -62,54 +60,6 @@ static const struct {
 	{"average 3x3 56x56x64", "AvgPool", 1, 56, 56, 64, 3, 0, 1, false, false},
 	{"average gradient 3x3 56x56x64", "AvgPoolGrad", 1, 56, 56, 64, 3, 0, 1, false, false},
 };
-
-/* The largest rate of fused multiply-adds, in GFLOP/s: 12 chains in registers. */
-#if defined(__x86_64__)
-#define CHAINS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-#define BEGIN(i) vector sum_##i = one * i;
-#define STEP(i) sum_##i = FUSE(one, sum_##i, one);
-#define END(i) __asm__ volatile("" : : KEEP(sum_##i));
-#define CEILING(name, instructions, lanes)                                            \
-	__attribute__((target(instructions))) static double name(void)                    \
-	{                                                                                 \
-		typedef float vector __attribute__((vector_size(4 * lanes)));                 \
-		enum { STEPS = 1 << 20 };                                                     \
-		double best = 0;                                                              \
-		for (int round = 0; round < ROUNDS; round++) {                                \
-			vector one = (vector){0} + 0.5f;                                          \
-			__asm__ volatile("" : "+x"(one));                                         \
-			CHAINS(BEGIN)                                                             \
-			double begin = 1e-9 * thread_time();                                      \
-			for (int s = 0; s < STEPS; s++) {                                         \
-				__asm__ volatile("" : "+x"(one));                                     \
-				CHAINS(STEP)                                                          \
-			}                                                                         \
-			double rate = 2e-9 * lanes * 12 * STEPS / (1e-9 * thread_time() - begin); \
-			CHAINS(END)                                                               \
-			best = rate > best ? rate : best;                                         \
-		}                                                                             \
-		return best;                                                                  \
-	}
-#define KEEP(x) "x"(x)
-#define FUSE(a, b, c) (vector) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
-CEILING(ceiling_avx2, "avx2,fma", 8)
-#undef KEEP
-#undef FUSE
-#define KEEP(x) "v"(x)
-#define FUSE(a, b, c) (vector) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
-CEILING(ceiling_avx512, "avx512f,avx2,fma", 16)
-static double ceiling(void)
-{
-	if (!strcmp(dfg_product_name(), "AVX-512"))
-		return ceiling_avx512();
-	return strcmp(dfg_product_name(), "AVX2") ? 0 : ceiling_avx2();
-}
-#else
-static double ceiling(void)
-{
-	return 0;
-}
-#endif
 
 /* A host with one thread, whose memory is used again. */
 struct host {
@@ -284,7 +234,7 @@ static void measure(int i, double most)
 
 int main(int argc, char **argv)
 {
-	double most = ceiling();
+	double most = 1e-9 * dfg_product_ceiling(ROUNDS);
 	printf("%s, fused multiply-adds: %.1f GFLOP/s\n", dfg_product_name(), most);
 	for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
 		bool chosen = argc < 2;

@@ -69,6 +69,8 @@ static const struct dfg_opt execution_rows[] = {
 	{.rows = dfg_execution_options},
 	{"device", .takes = "NAME", .text = &device, .help = "Run on this device; only cpu exists."},
 	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write the times of all nodes as a Chrome trace."},
+	{"profile", .flag = &O.profile,
+		.help = "Print the time of each op and node, and its share of the machine's limit."},
 	{"stats", .flag = &O.stats, .help = "Print memory, iterations, dead tokens and groups of ops of the last step."},
 	{0},
 };
@@ -137,6 +139,8 @@ static struct dfg_err *check_pairs(void)
 		return DFG_ERR(DFG_USAGE, "--shuffle and --no-shuffle exclude each other");
 	if (O.resume && O.force)
 		return DFG_ERR(DFG_USAGE, "--resume and --force exclude each other");
+	if (O.profile && dfg_shared.placement.hosts)
+		return DFG_ERR(DFG_USAGE, "--profile is for a run in this process: it cannot be used with --hosts");
 	if (O.each && (has_data() || repeats))
 		return DFG_ERR(
 			DFG_USAGE, "--each cannot be used with --data, --steps or --repeat: its input decides the steps");

@@ -10,6 +10,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_run_print(struct dfg_run *run, const struct d
 struct dfg_json_out;
 void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json);
 
+/* --profile: prints tables to stderr, and a JSON value. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_print_profile(struct dfg_run *run, struct dfg_json_out *json);
+
 /* --each: runs a step for each npy array on stdin, and prints its results. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_each(struct dfg_run *run);
 

@@ -46,8 +46,18 @@ static void print_timing(const struct dfg_timing *timing, struct dfg_json_out *j
 	dfg_json_close(json, '}');
 }
 
+/* A part of the document that is text already, if there is any. */
+static void print_part(const char *key, const struct dfg_text *part, struct dfg_json_out *json)
+{
+	if (!part->length)
+		return;
+	dfg_json_key(json, key);
+	dfg_json_raw(json);
+	dfg_text_put(&json->text, part->s, part->length);
+}
+
 static void print_json(const struct dfg_run *run, const struct dfg_arrays *results, const struct dfg_text *stats,
-	struct dfg_json_out *json)
+	const struct dfg_text *profile, struct dfg_json_out *json)
 {
 	dfg_json_open(json, '{');
 	dfg_json_key(json, "results");
@@ -58,33 +68,34 @@ static void print_json(const struct dfg_run *run, const struct dfg_arrays *resul
 	}
 	dfg_json_close(json, '}');
 	print_timing(&run->timing, json);
-	if (stats->length) {
-		dfg_json_key(json, "stats");
-		dfg_json_raw(json);
-		dfg_text_put(&json->text, stats->s, stats->length);
-	}
+	print_part("stats", stats, json);
+	print_part("profile", profile, json);
 	dfg_json_close(json, '}');
 	dfg_text_put(&json->text, "\n", 1);
 }
 
 struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *results)
 {
-	struct dfg_json_out json = {0}, stats = {0};
+	struct dfg_json_out json = {0}, stats = {0}, profile = {0};
 	struct dfg_err *err = NULL;
 	tell_timing(&run->timing);
 	if (run->options->stats)
 		dfg_run_print_stats(run, &stats);
-	if (run->options->output && results->count)
+	if (run->options->profile)
+		err = dfg_run_print_profile(run, &profile);
+	if (!err && run->options->output && results->count)
 		err = write_file(run->options, results);
 	if (dfg_globals.json)
-		print_json(run, results, &stats.text, &json);
+		print_json(run, results, &stats.text, &profile.text, &json);
 	else if (!run->options->output)
 		print_text(results, &json.text);
 	if (!err)
-		err = dfg_err_join(dfg_text_check(&stats.text), dfg_text_check(&json.text));
+		err = dfg_err_join(
+			dfg_err_join(dfg_text_check(&stats.text), dfg_text_check(&profile.text)), dfg_text_check(&json.text));
 	if (!err && json.text.length)
 		dfg_print(&json.text); /* main() checks stdout for write errors */
 	dfg_text_release(&json.text);
 	dfg_text_release(&stats.text);
+	dfg_text_release(&profile.text);
 	return err;
 }

@@ -12,6 +12,13 @@ struct dfg_convolution {
 	enum dfg_dtype dtype;
 };
 
+/* Operations on floats, with the taps outside of images: the same for a convolution and its gradients. */
+static inline double dfg_convolution_operations(const struct dfg_convolution *c)
+{
+	return 2.0 * (double)(c->window.batch * dfg_window_positions(&c->window)) *
+		   (double)(dfg_window_size(&c->window) * c->group_in) * (double)(c->groups * c->group_out);
+}
+
 /* out = in * filter, and the gradients by in and by filter, given d out. The caller has allocated all results. */
 DFG_MUST_CHECK struct dfg_err *dfg_convolve(
 	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out);

@@ -3,6 +3,7 @@
 #include "kernels/conv/columns.h"
 #include "kernels/conv/phases.h"
 #include "kernels/gemm/gemm.h"
+#include "lib/graph/work.h"
 #include "lib/base/vector.h"
 
 #include <string.h>
@@ -91,6 +92,7 @@ struct dfg_err *dfg_depthwise(
 	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out)
 {
 	const struct dfg_conv_walk walk = dfg_conv_walk_forward(convolution);
+	dfg_work += dfg_convolution_operations(convolution);
 	return run(ctx, &walk, in, filter, out);
 }
 
@@ -99,6 +101,7 @@ struct dfg_err *dfg_depthwise_input(struct dfg_kernel *ctx, const struct dfg_con
 {
 	const int64_t bytes = convolution->groups * (int64_t)dfg_dtype_size(convolution->dtype);
 	char *taps;
+	dfg_work += dfg_convolution_operations(convolution);
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(dfg_window_size(&convolution->window) * bytes), (void **)&taps));
 	for (int64_t i = 0, phases = dfg_conv_phases(convolution); i < phases; i++) {
 		const struct dfg_conv_phase phase = dfg_conv_phase(convolution, i);
@@ -176,6 +179,7 @@ struct dfg_err *dfg_depthwise_filter(struct dfg_kernel *ctx, const struct dfg_co
 	const int64_t elements = dfg_conv_walk_rows(&walk) * walk.groups, bytes = elements * work.size;
 	const int64_t positions = walk.images * dfg_window_positions(&convolution->window);
 	struct total total = {d_filter, dfg_ceil_div(positions, DFG_PRODUCT_CHAIN), elements};
+	dfg_work += dfg_convolution_operations(convolution);
 	if (!total.count) {
 		memset(d_filter, 0, (size_t)bytes);
 		return NULL;

@@ -1,6 +1,7 @@
 #include "kernels/conv/columns.h"
 #include "kernels/gemm/gemm.h"
 #include "lib/base/vector.h"
+#include "lib/graph/work.h"
 
 #include <string.h>
 
@@ -310,6 +311,7 @@ struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_con
 	struct work work = {
 		.c = c, .in = in, .d_out = d_out, .d_filter = d_filter, .size = (int64_t)dfg_dtype_size(c->dtype)};
 	const int64_t rows = dfg_window_size(&c->window) * c->group_in;
+	dfg_work += dfg_convolution_operations(convolution);
 	work.elements = rows * c->groups * c->group_out;
 	work.positions = c->window.batch * dfg_window_positions(&c->window);
 	if (!work.positions) {

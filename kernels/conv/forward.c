@@ -1,5 +1,6 @@
 #include "kernels/conv/walk.h"
 #include "kernels/gemm/gemm.h"
+#include "lib/graph/work.h"
 
 struct packing {
 	const struct dfg_convolution *c;
@@ -52,6 +53,7 @@ struct dfg_err *dfg_convolve(
 {
 	const struct dfg_convolution *c = convolution;
 	const struct dfg_conv_walk walk = dfg_conv_walk_forward(c);
+	dfg_work += dfg_convolution_operations(convolution);
 	struct packing packing = {c, &walk, filter, NULL};
 	struct dfg_conv_walk_memory memory = {0};
 	size_t bytes;

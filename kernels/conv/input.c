@@ -1,5 +1,6 @@
 #include "kernels/conv/phases.h"
 #include "kernels/gemm/gemm.h"
+#include "lib/graph/work.h"
 
 /* A phase's filter, which is packed for its walk. */
 struct packing {
@@ -46,6 +47,7 @@ struct dfg_err *dfg_convolve_input(struct dfg_kernel *ctx, const struct dfg_conv
 	const void *filter, const void *d_out, void *d_in)
 {
 	struct dfg_conv_walk_memory memory = {0};
+	dfg_work += dfg_convolution_operations(convolution);
 	for (int64_t i = 0, phases = dfg_conv_phases(convolution); i < phases; i++) {
 		const struct dfg_conv_phase phase = dfg_conv_phase(convolution, i);
 		DFG_TRY(run_phase(ctx, &phase, &memory, filter, d_out, d_in));

@@ -1,4 +1,5 @@
 #include "kernels/gemm/gemm.h"
+#include "lib/graph/work.h"
 
 /* One block of one product is a task; `rows` and `columns` of c each. */
 struct work {
@@ -103,6 +104,7 @@ struct dfg_err *dfg_kernel_products(struct dfg_kernel *ctx, const struct dfg_pro
 	struct work work = {.products = products, .each = products->each};
 	if (!work.each.m || !work.each.n)
 		return NULL;
+	dfg_work += 2.0 * (double)work.each.m * (double)work.each.n * (double)work.each.k * (double)products->count;
 	if (is_packed(&work.each))
 		return packed(ctx, &work);
 	compute_all(ctx, &work, products->count);

@@ -32,6 +32,7 @@ struct dfg_err *dfg_session_new(
 	session->graph = graph;
 	if (options)
 		session->options = *options;
+	session->clock = (struct profile_clock){dfg_ticks(), dfg_now()};
 	struct dfg_err *err = begin_session(session);
 	if (err) {
 		dfg_spill_free(session->swap);

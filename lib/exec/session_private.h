@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/base/pool.h"
+#include "lib/exec/plan/profile.h"
 #include "lib/exec/session.h"
 #include "lib/exec/state/buffer_pool.h"
 
@@ -11,8 +12,9 @@ struct dfg_session {
 	struct dfg_state state;
 	struct buffer_pool *buffers;
 	struct dfg_pool *pool;
-	struct dfg_spill *swap; /* NULL: no spill file was requested */
-	pthread_mutex_t lock;   /* protects `plans` */
+	struct dfg_spill *swap;     /* NULL: no spill file was requested */
+	struct profile_clock clock; /* at the beginning */
+	pthread_mutex_t lock;       /* protects `plans` */
 	struct dfg_plan *plans;
 };
 

@@ -1,4 +1,6 @@
+#include "lib/exec/dataflow/dataflow.h"
 #include "lib/exec/dataflow/executor_private.h"
+#include "lib/graph/work.h"
 
 #include <string.h>
 
@@ -135,6 +137,25 @@ void dfg_lock_again(struct executor *executor)
 	atomic_fetch_sub(&executor->running, 1);
 }
 
+static void count(struct executor *executor, const struct ready *item, uint64_t ticks, double operations)
+{
+	const struct plan_node *node = &executor->plan->node[item->node];
+	struct dfg_tensor **at = item->iter->at + executor->frame_info->first_use[item->node];
+	struct profile_counter *counter = &executor->counter[item->node];
+	counter->calls++;
+	counter->ticks += ticks;
+	counter->operations += operations;
+	for (int i = 0; i < node->n_in + node->n_out; i++)
+		counter->bytes += dfg_tensor_bytes(at[i]);
+}
+
+void dfg_dataflow_profile(const struct dfg_plan *plan, const struct profile_sink *sink)
+{
+	for (const struct executor *executor = plan->idle_executor; executor; executor = executor->next)
+		for (uint32_t n = 0; n < plan->count; n++)
+			dfg_profile_put(sink, &plan->node[n].call->node, &plan->node[n].call->op->name, 1, &executor->counter[n]);
+}
+
 static struct dfg_err *run_kernel(struct executor *executor, struct runner *runner, const struct ready *item)
 {
 	const struct plan_node *node = &executor->plan->node[item->node];
@@ -143,11 +164,16 @@ static struct dfg_err *run_kernel(struct executor *executor, struct runner *runn
 	runner->in_place = node->in_place ? last_uses(executor, item) : 0;
 	if (apart)
 		dfg_unlock_for_work(executor);
+	double operations = dfg_work;
+	uint64_t begin = executor->counter ? dfg_ticks() : 0;
 	struct dfg_err *err = dfg_runner_run(runner, node, at, at + node->n_in);
+	uint64_t ticks = executor->counter ? dfg_ticks() - begin : 0;
 	if (!err && executor->plan->session->options.check_numerics)
 		err = dfg_check_numerics(node->call, at + node->n_in);
 	if (apart)
 		dfg_lock_again(executor);
+	if (executor->counter)
+		count(executor, item, ticks, dfg_work - operations);
 	for (int i = 0; i < node->n_out; i++)
 		item->iter->state[dfg_out_slot(executor, item->node, i)] = LIVE;
 	return err;
@@ -465,6 +491,7 @@ static void free_executor(struct executor *executor)
 		dfg_free(suspended);
 	}
 	dfg_runner_release(&executor->runner);
+	dfg_free(executor->counter);
 	dfg_free(executor->free_iter);
 	dfg_free(executor->free_frame);
 	dfg_free(executor->waiter);
@@ -488,8 +515,11 @@ static struct dfg_err *new_executor(struct dfg_plan *plan, struct executor **out
 	executor->free_iter = dfg_zeros(plan->frame_info->loops, sizeof(struct iteration_state *));
 	executor->free_frame = dfg_zeros(plan->frame_info->loops, sizeof(struct frame *));
 	executor->helper = dfg_helpers_new(executor);
+	bool profiles = plan->session->options.profile;
+	executor->counter = profiles ? dfg_zeros(plan->count, sizeof *executor->counter) : NULL;
 	bool locked = !pthread_mutex_init(&executor->lock, NULL);
-	if (!locked || !executor->free_iter || !executor->free_frame || !executor->helper) {
+	if (!locked || (profiles && !executor->counter) || !executor->free_iter || !executor->free_frame ||
+		!executor->helper) {
 		free_executor(executor);
 		return dfg_no_memory("the values of the step");
 	}

@@ -122,7 +122,8 @@ struct executor {
 	struct executor *next;
 	struct dfg_plan *plan;
 	struct frame_info *frame_info;
-	uint64_t run; /* number of the run among the plan's runs */
+	uint64_t run;                    /* number of the run among the plan's runs */
+	struct profile_counter *counter; /* by plan node; NULL: no profile is asked for. Guarded by `lock` */
 	pthread_mutex_t lock;
 	bool shared; /* helper threads may work on the step: the lock is required */
 	struct queue cheap, expensive;

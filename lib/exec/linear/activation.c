@@ -22,6 +22,7 @@ void dfg_activation_free(struct activation *activation)
 	for (uint32_t i = 0; activation->saved && i < activation->plan->schedule->saves; i++)
 		dfg_saved_release(&activation->saved[i]);
 	dfg_free(activation->saved);
+	dfg_free(activation->counter);
 	dfg_free(activation);
 }
 

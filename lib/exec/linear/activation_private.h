@@ -4,6 +4,7 @@
 #include "lib/exec/kernel/services.h"
 #include "lib/exec/linear/program_private.h"
 #include "lib/exec/linear/saved_values.h"
+#include "lib/exec/plan/profile.h"
 
 /* A copy between two fixed addresses. */
 struct fixed_move {
@@ -28,8 +29,10 @@ struct activation {
 	struct runner runner;
 	struct watch watch;
 	uint64_t dead_tokens, iterations, saves;
-	uint32_t frames, peak_frames; /* loops that are running */
-	bool limited;                 /* the number of iterations is limited */
+	uint32_t frames, peak_frames;    /* loops that are running */
+	bool limited;                    /* the number of iterations is limited */
+	struct profile_counter *counter; /* by instruction; NULL: no profile is asked for */
+	uint64_t counted;                /* ticks that they hold together */
 };
 
 /* activation.c: resets the slot's tensor to its state at the start of a step. */
@@ -39,6 +42,9 @@ void dfg_activation_free(struct activation *activation);
 
 /* interpreter.c: runs all instructions of the program. */
 DFG_MUST_CHECK struct dfg_err *dfg_interpret(struct activation *activation);
+
+/* profile.c: counts a call of the instruction. */
+void dfg_count(struct activation *activation, const struct instruction *instruction, uint64_t ticks, double operations);
 
 /* group_run.c */
 DFG_MUST_CHECK struct dfg_err *dfg_group_run(struct activation *activation, const struct instruction *instruction);

@@ -1,5 +1,7 @@
 #include "lib/exec/linear/region_private.h"
 
+#include "lib/graph/work.h"
+
 #include <string.h>
 
 static struct dfg_tensor *output(const struct activation *activation, const struct instruction *instruction, int i)
@@ -328,9 +330,22 @@ struct dfg_err *dfg_interpret_note(
 	return node ? dfg_resolved_note(err, node->call) : err;
 }
 
+static struct dfg_err *run_counted(struct activation *activation, const struct instruction *instruction, bool watched)
+{
+	double operations = dfg_work;
+	uint64_t begin = dfg_ticks();
+	struct dfg_err *err = watched ? run_watched(activation, instruction) : run_op(activation, instruction);
+	uint64_t ticks = dfg_ticks() - begin;
+	if (!err)
+		dfg_count(activation, instruction, ticks, dfg_work - operations);
+	return err;
+}
+
 struct dfg_err *dfg_interpret_one(struct activation *activation, const struct instruction *instruction, bool watched)
 {
-	struct dfg_err *err = watched ? run_watched(activation, instruction) : run_op(activation, instruction);
+	struct dfg_err *err = activation->counter ? run_counted(activation, instruction, watched)
+						  : watched           ? run_watched(activation, instruction)
+											  : run_op(activation, instruction);
 	if (err)
 		return dfg_interpret_note(activation, instruction, err);
 	dfg_interpret_releases(activation, instruction, instruction->n_release);
@@ -380,46 +395,80 @@ static struct dfg_err *run_loop_back(
 	return NULL;
 }
 
-/* Runs all instructions. An INSTR_ROW, of known shapes, costs one indirect call and no decisions. */
+/*
+ * Runs an instruction; *at becomes the next one. An INSTR_ROW, of known shapes, costs one indirect call and no decisions.
+ */
+__attribute__((always_inline)) static inline struct dfg_err *advance(
+	struct activation *activation, const struct program *program, bool watched, const struct instruction **at)
+{
+	const struct instruction *instruction = *at;
+	const struct instruction *next = instruction; /* written by calls, so that `instruction` can stay in a register */
+	void *const *data = activation->data + instruction->first;
+	if (instruction->kind == INSTR_ROW && !watched) {
+		instruction->row(instruction->n, data[instruction->n_in], (const void *const *)data, instruction->attr);
+		*at = instruction + 1;
+	} else if (instruction->kind == INSTR_BRANCH) {
+		if (activation->chosen[instruction->predicate] == instruction->side) {
+			*at = instruction + 1;
+		} else if (instruction->n_release || watched) {
+			*at = jump_over(activation, instruction);
+		} else {
+			const struct instruction *to = program->code + instruction->to;
+			activation->dead_tokens += (uint64_t)(to - instruction + instruction->n) - 1;
+			*at = to;
+		}
+	} else if (instruction->kind == INSTR_TEST) {
+		activation->chosen[instruction->predicate] = *(const bool *)data[0];
+		*at = instruction + 1;
+	} else if (instruction->kind == INSTR_LOOP_BACK) {
+		DFG_TRY(run_loop_back(activation, instruction, &next));
+		*at = next;
+	} else if (instruction->kind == INSTR_COPY) {
+		copy_bytes(data[1], data[0], (size_t)instruction->n);
+		*at = instruction + 1;
+	} else if (instruction->region) {
+		DFG_TRY(dfg_region_run(activation, &program->region[instruction->region - 1], &next));
+		*at = next;
+	} else {
+		DFG_TRY(dfg_interpret_one(activation, instruction, watched));
+		*at = instruction + 1;
+	}
+	return NULL;
+}
+
+/*
+ * Runs all instructions and counts what each costs. A region is one row, without the instructions in it that the
+ * interpreter runs, which count themselves.
+ */
+static struct dfg_err *interpret_counted(struct activation *activation, bool watched)
+{
+	const struct program *program = activation->program;
+	uint64_t begin, end_ticks = dfg_ticks();
+	for (const struct instruction *at = program->code, *end = at + program->count; at < end;) {
+		const struct instruction *instruction = at;
+		uint64_t counted = activation->counted, iterations = activation->iterations;
+		begin = end_ticks;
+		DFG_TRY(advance(activation, program, watched, &at));
+		end_ticks = dfg_ticks();
+		uint64_t ticks = end_ticks - begin;
+		counted = activation->counted - counted;
+		if (counted && !instruction->region)
+			continue;
+		dfg_count(activation, instruction, ticks > counted ? ticks - counted : 0, 0);
+		if (instruction->region)
+			activation->counter[instruction - program->code].iterations += activation->iterations - iterations;
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_interpret(struct activation *activation)
 {
 	const struct program *program = activation->program;
-	const struct instruction *next; /* written by calls, so that `instruction` can stay in a register */
 	bool watched = activation->watch.options->trace || activation->watch.on;
 	activation->limited = activation->watch.on || activation->watch.options->max_iterations > 0;
-	for (const struct instruction *instruction = program->code, *end = instruction + program->count;
-		 instruction < end;) {
-		void *const *data = activation->data + instruction->first;
-		if (instruction->kind == INSTR_ROW && !watched) {
-			instruction->row(instruction->n, data[instruction->n_in], (const void *const *)data, instruction->attr);
-			instruction++;
-		} else if (instruction->kind == INSTR_BRANCH) {
-			if (activation->chosen[instruction->predicate] == instruction->side) {
-				instruction++;
-			} else if (instruction->n_release || watched) {
-				instruction = jump_over(activation, instruction);
-			} else {
-				const struct instruction *to = program->code + instruction->to;
-				activation->dead_tokens += (uint64_t)(to - instruction + instruction->n) - 1;
-				instruction = to;
-			}
-		} else if (instruction->kind == INSTR_TEST) {
-			activation->chosen[instruction->predicate] = *(const bool *)data[0];
-			instruction++;
-		} else if (instruction->kind == INSTR_LOOP_BACK) {
-			DFG_TRY(run_loop_back(activation, instruction, &next));
-			instruction = next;
-		} else if (instruction->kind == INSTR_COPY) {
-			copy_bytes(data[1], data[0], (size_t)instruction->n);
-			instruction++;
-		} else if (instruction->region) {
-			next = instruction;
-			DFG_TRY(dfg_region_run(activation, &program->region[instruction->region - 1], &next));
-			instruction = next;
-		} else {
-			DFG_TRY(dfg_interpret_one(activation, instruction, watched));
-			instruction++;
-		}
-	}
+	if (activation->counter)
+		return interpret_counted(activation, watched);
+	for (const struct instruction *at = program->code, *end = at + program->count; at < end;)
+		DFG_TRY(advance(activation, program, watched, &at));
 	return NULL;
 }

@@ -48,8 +48,11 @@ static struct dfg_err *new_activation(struct program *program, struct activation
 	activation->chosen = dfg_zeros(plan->schedule->predicates, sizeof *activation->chosen);
 	activation->iteration = dfg_zeros(plan->schedule->loops, sizeof *activation->iteration);
 	activation->saved = dfg_zeros(plan->schedule->saves, sizeof *activation->saved);
-	if (!activation->saved || !activation->block || !activation->tensor || !activation->at || !activation->data ||
-		!activation->fixed_move || !activation->chosen || !activation->iteration) {
+	bool profiles = plan->session->options.profile;
+	activation->counter = profiles ? dfg_zeros(program->count, sizeof *activation->counter) : NULL;
+	if ((profiles && !activation->counter) || !activation->saved || !activation->block || !activation->tensor ||
+		!activation->at || !activation->data || !activation->fixed_move || !activation->chosen ||
+		!activation->iteration) {
 		dfg_activation_free(activation);
 		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", program->bytes);
 	}

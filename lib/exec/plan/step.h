@@ -70,6 +70,7 @@ struct dfg_session_options {
 	/* folder for the spill file of values that loops save, used when memory is near the limit; NULL: no spill */
 	const char *swap;
 	const struct dfg_mem_limit *limit; /* required with swap */
+	bool profile;                      /* counts what each node costs: lib/exec/plan/profile.h */
 	struct dfg_session_backend
 		*backend; /* runs the steps elsewhere, and then applies `cancel` itself; NULL: they run here. Borrowed */
 	/* of a worker; whenever a step is run, dfg_rendezvous_begin has been called for it. NULL: no transfers */
