@@ -201,11 +201,16 @@ bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving
 	return true;
 }
 
-/* X-Timeout, in seconds. */
+/* X-Timeout, in seconds; or gRPC's. */
 static bool set_deadline(struct dfg_serving_job *job)
 {
 	const char *text = dfg_web_field(job->request, "x-timeout");
 	char *end;
+	uint64_t ns;
+	if (!dfg_grpc_timeout(job->request, &ns))
+		return false;
+	if (ns)
+		job->deadline_ns = job->request->begin_ns + ns;
 	if (!text)
 		return true;
 	double seconds = strtod(text, &end);
@@ -222,7 +227,10 @@ void dfg_job_submit(struct dfg_serving_job *job)
 	if (err) {
 		dfg_job_refuse(job, 422, err);
 	} else if (!set_deadline(job)) {
-		dfg_job_refuse(job, 400, DFG_ERR(DFG_DATA, "X-Timeout must be a number of seconds above 0"));
+		dfg_job_refuse(job, 400,
+			DFG_ERR(DFG_DATA,
+				"X-Timeout must be a number of seconds above 0, and grpc-timeout up to 8 digits and a unit, one of "
+				"HMSmun"));
 	} else if (job->served->serving->draining) {
 		dfg_job_refuse(job, 503, DFG_ERR(DFG_STOPPED, "the server is ending"));
 	} else if (!dfg_serving_push(job)) {

@@ -20,8 +20,7 @@ static const struct datatype {
 	{DFG_F32, "FP32"}, {DFG_F64, "FP64"}, {DFG_STRING, "BYTES"}};
 enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
 
-/* NULL: the protocol has no such type. */
-static const char *name_of(enum dfg_dtype dtype)
+const char *dfg_kserve_name(enum dfg_dtype dtype)
 {
 	for (int i = 0; i < DATATYPES; i++)
 		if (datatypes[i].dtype == dtype)
@@ -29,7 +28,7 @@ static const char *name_of(enum dfg_dtype dtype)
 	return NULL;
 }
 
-static enum dfg_dtype dtype_of(const char *name)
+enum dfg_dtype dfg_kserve_dtype(const char *name)
 {
 	for (int i = 0; i < DATATYPES; i++)
 		if (!strcmp(datatypes[i].name, name))
@@ -49,7 +48,7 @@ static void put_ports(struct dfg_json_out *json, const char *key, const struct d
 {
 	dfg_json_key(json, key), dfg_json_open(json, '[');
 	for (uint32_t i = 0; i < count; i++) {
-		const char *type = name_of(port[i].dtype);
+		const char *type = dfg_kserve_name(port[i].dtype);
 		dfg_json_open(json, '{');
 		dfg_json_key(json, "name"), dfg_json_string(json, port[i].name);
 		dfg_json_key(json, "datatype"), dfg_json_string(json, type ? type : dfg_dtype_name(port[i].dtype));
@@ -118,7 +117,7 @@ static struct dfg_err *put_output(
 	struct dfg_json_out *json, const struct dfg_serving_port *port, const struct dfg_tensor *value, bool is_binary)
 {
 	struct dfg_tensor flat = *value;
-	const char *type = name_of(value->dtype);
+	const char *type = dfg_kserve_name(value->dtype);
 	if (!type)
 		return DFG_ERR(DFG_DATA, "output '%.200s' is %s, which this protocol cannot carry", port->name,
 			dfg_dtype_name(value->dtype));
@@ -222,7 +221,7 @@ static struct dfg_err *read_input(struct dfg_serving_job *job, const struct dfg_
 	uint32_t number;
 	DFG_TRY(dfg_job_find_input(job, name, &number));
 	DFG_TRY(dfg_json_need(input, "datatype", DFG_JSON_STRING, &type));
-	enum dfg_dtype dtype = dtype_of(type->string);
+	enum dfg_dtype dtype = dfg_kserve_dtype(type->string);
 	if (!dtype)
 		return DFG_ERR(DFG_DATA, "unknown datatype '%.40s'", type->string);
 	DFG_TRY(read_data(job, input, dtype, &tensor));

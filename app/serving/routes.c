@@ -85,7 +85,7 @@ void dfg_serving_reply(
 		dfg_text_release(&answer->body);
 		answer->status = 503;
 	}
-	const char *field = field_of(answer->status);
+	const char *field = answer->is_grpc ? NULL : field_of(answer->status);
 	if (field)
 		snprintf(answer->field, sizeof answer->field, "%s", field);
 	answer->with_head = !strcmp(request->method, "HEAD");
@@ -114,7 +114,10 @@ void dfg_serving_error(
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	dfg_serving_put_error(&answer.body, text);
+	if (dfg_grpc_is(request))
+		dfg_grpc_fail(&answer, status, text);
+	else
+		dfg_serving_put_error(&answer.body, text);
 	dfg_serving_reply(served, request, protocol, &answer);
 }
 
@@ -145,7 +148,8 @@ static bool has_token(const struct dfg_web_request *request, const char *token)
 
 static bool is_health(const char *path)
 {
-	return !strncmp(path, "/v2/health/", 11);
+	return !strncmp(path, "/v2/health/", 11) || !strcmp(path, "/inference.GRPCInferenceService/ServerLive") ||
+		   !strcmp(path, "/inference.GRPCInferenceService/ServerReady");
 }
 
 /* False: refused. */
@@ -183,7 +187,7 @@ static void list_models(const struct dfg_serving *serving, char text[256])
 		at += (size_t)snprintf(text + at, 256 - at, "%s%.50s", i ? ", " : "", serving->served[i].name);
 }
 
-static void refuse_model(
+void dfg_serving_refuse_model(
 	struct dfg_serving *serving, struct dfg_web_request *request, const char *protocol, const char *name, size_t length)
 {
 	char names[256];
@@ -219,7 +223,7 @@ static void handle_named(struct dfg_serving *serving, struct dfg_web_request *re
 	size_t length = strcspn(name, "/:");
 	struct dfg_served *served = find_served(serving, name, length);
 	if (!served) {
-		refuse_model(serving, request, protocol, name, length);
+		dfg_serving_refuse_model(serving, request, protocol, name, length);
 		return;
 	}
 	const char *rest = pass_version(served, request, protocol, name + length);
@@ -239,7 +243,7 @@ static void handle_run(struct dfg_serving *serving, struct dfg_web_request *requ
 	if (served)
 		dfg_arrays_run(served, request);
 	else if (length)
-		refuse_model(serving, request, "run", rest + 1, length);
+		dfg_serving_refuse_model(serving, request, "run", rest + 1, length);
 	else
 		dfg_serving_error(&serving->other, request, "run", 404, "give a model: /run/NAME; the models are: %s", names);
 }
@@ -262,6 +266,8 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 		dfg_kserve_server(serving, request);
 	else if (begins(request->path, "/run", &rest) && (!*rest || *rest == '/'))
 		handle_run(serving, request, rest);
+	else if (begins(request->path, "/inference.GRPCInferenceService/", &rest))
+		dfg_kserve_grpc(serving, request, rest);
 	else if (!strcmp(request->path, "/"))
 		dfg_serving_show_page(serving, request);
 	else if (!strcmp(request->path, "/status"))

@@ -152,6 +152,9 @@ void dfg_serving_refuse(void *arg, int status, const char *why, struct dfg_text 
 /* Answers with {"error": TEXT}. */
 void dfg_serving_error(struct dfg_served *served, struct dfg_web_request *request, const char *protocol, int status,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Answers 404 and lists the models. */
+void dfg_serving_refuse_model(struct dfg_serving *serving, struct dfg_web_request *request, const char *protocol,
+	const char *name, size_t length);
 /* Counts and answers; the JSON is taken. */
 void dfg_serving_reply(
 	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, struct dfg_web_answer *answer);
@@ -167,7 +170,19 @@ void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *requ
 void dfg_kserve_model(struct dfg_served *served, struct dfg_web_request *request, const char *rest);
 void dfg_tensorflow_model(struct dfg_served *served, struct dfg_web_request *request, const char *rest);
 void dfg_arrays_run(struct dfg_served *served, struct dfg_web_request *request);
+void dfg_kserve_grpc(struct dfg_serving *serving, struct dfg_web_request *request, const char *name);
 void dfg_serving_metrics(struct dfg_serving *serving, struct dfg_web_request *request);
+
+/* grpc.c */
+bool dfg_grpc_is(const struct dfg_web_request *request);
+/* The error of a status of HTTP. */
+void dfg_grpc_fail(struct dfg_web_answer *answer, int status, const char *text);
+/* The time of the field grpc-timeout, 0 without one; false: malformed. */
+bool dfg_grpc_timeout(const struct dfg_web_request *request, uint64_t *out_ns);
+
+/* kserve.c: the protocol's names of types; NULL and DFG_NO_DTYPE: it has no such type. */
+const char *dfg_kserve_name(enum dfg_dtype dtype);
+enum dfg_dtype dfg_kserve_dtype(const char *name);
 
 /* kserve_binary.c: tensors as bytes, little-endian in C order; a string has its length before it, as u32. */
 /* Divides the body into JSON and bytes, by a header field of the request. */

@@ -23,6 +23,7 @@ void dfg_web_exchange_free(struct dfg_web_exchange *exchange)
 		return;
 	exchange->web->bodies -= exchange->capacity;
 	dfg_text_release(&exchange->answer.body);
+	dfg_text_release(&exchange->answer.grpc_message);
 	dfg_free(exchange->text);
 	dfg_arena_release(&exchange->arena);
 	dfg_free(exchange->body);

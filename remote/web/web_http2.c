@@ -105,25 +105,38 @@ static int take_header(nghttp2_session *session, const nghttp2_frame *frame, con
 	return is_good && keep_field(exchange, name_copy, value_copy) ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
+static nghttp2_nv field_of(const char *name, size_t name_length, const char *value)
+{
+	return (nghttp2_nv){(uint8_t *)name, (uint8_t *)value, name_length, strlen(value), NGHTTP2_NV_FLAG_NONE};
+}
+
+/* The status and message of gRPC, after the body. */
+static bool put_trailers(nghttp2_session *session, int32_t stream, const struct dfg_web_answer *answer)
+{
+	char status[8];
+	nghttp2_nv field[2];
+	snprintf(status, sizeof status, "%d", answer->grpc_status);
+	field[0] = field_of("grpc-status", 11, status);
+	field[1] = field_of("grpc-message", 12, answer->grpc_message.s ? answer->grpc_message.s : "");
+	return !dfg_nghttp2_submit_trailer(session, stream, field, answer->grpc_message.length ? 2 : 1);
+}
+
 static ssize_t read_answer(nghttp2_session *session, int32_t stream, uint8_t *to, size_t capacity, uint32_t *flags,
 	nghttp2_data_source *source, void *arg)
 {
 	struct dfg_web_exchange *exchange = source->ptr;
 	const struct dfg_text *body = &exchange->answer.body;
 	size_t left = body->length - exchange->sent, n = left < capacity ? left : capacity;
-	(void)session, (void)stream, (void)arg;
+	(void)arg;
 	if (n)
 		memcpy(to, body->s + exchange->sent, n);
 	exchange->sent += n;
 	exchange->connection->http2->frames += (double)n / ANSWER_BYTES_A_FRAME; /* for its WINDOW_UPDATEs */
 	if (exchange->sent == body->length)
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
+		*flags |= NGHTTP2_DATA_FLAG_EOF | (exchange->answer.is_grpc ? NGHTTP2_DATA_FLAG_NO_END_STREAM : 0);
+	if (exchange->sent == body->length && exchange->answer.is_grpc && !put_trailers(session, stream, &exchange->answer))
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	return (ssize_t)n;
-}
-
-static nghttp2_nv field_of(const char *name, size_t name_length, const char *value)
-{
-	return (nghttp2_nv){(uint8_t *)name, (uint8_t *)value, name_length, strlen(value), NGHTTP2_NV_FLAG_NONE};
 }
 
 /* The stream refers to the exchange until it ends: close_stream(). */
@@ -132,13 +145,14 @@ void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_
 	const struct dfg_web_answer *answer = &exchange->answer;
 	char status[4], length[24];
 	nghttp2_nv field[5];
-	size_t n = 3;
+	size_t n = 2;
 	nghttp2_data_provider body = {.source.ptr = exchange, .read_callback = read_answer};
-	snprintf(status, sizeof status, "%d", answer->status);
+	snprintf(status, sizeof status, "%d", answer->is_grpc ? 200 : answer->status);
 	snprintf(length, sizeof length, "%zu", answer->body.length);
 	field[0] = field_of(":status", 7, status);
 	field[1] = field_of("content-type", 12, answer->type);
-	field[2] = field_of("content-length", 14, length);
+	if (!answer->is_grpc)
+		field[n++] = field_of("content-length", 14, length);
 	exchange->is_answered = true;
 	const char *colon = strchr(answer->field, ':');
 	if (colon)
