@@ -20,7 +20,7 @@ struct dfg_grpc_method {
 	void (*handle)(const struct dfg_grpc_call *call);
 };
 
-/* Finds the method and calls it; refuses requests that are no call, and methods that are not in the list. */
+/* Finds the method and calls it; refuses requests that are not calls, and unknown methods. */
 void dfg_grpc_handle(struct dfg_serving *serving, struct dfg_web_request *request, const char *protocol,
 	const struct dfg_grpc_method *methods, const char *name);
 

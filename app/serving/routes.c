@@ -268,6 +268,8 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 		handle_run(serving, request, rest);
 	else if (begins(request->path, "/inference.GRPCInferenceService/", &rest))
 		dfg_kserve_grpc(serving, request, rest);
+	else if (begins(request->path, "/tensorflow.serving.", &rest))
+		dfg_tensorflow_grpc(serving, request, rest);
 	else if (!strcmp(request->path, "/"))
 		dfg_serving_show_page(serving, request);
 	else if (!strcmp(request->path, "/status"))

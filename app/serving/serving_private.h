@@ -171,6 +171,7 @@ void dfg_kserve_model(struct dfg_served *served, struct dfg_web_request *request
 void dfg_tensorflow_model(struct dfg_served *served, struct dfg_web_request *request, const char *rest);
 void dfg_arrays_run(struct dfg_served *served, struct dfg_web_request *request);
 void dfg_kserve_grpc(struct dfg_serving *serving, struct dfg_web_request *request, const char *name);
+void dfg_tensorflow_grpc(struct dfg_serving *serving, struct dfg_web_request *request, const char *name);
 void dfg_serving_metrics(struct dfg_serving *serving, struct dfg_web_request *request);
 
 /* grpc.c */
