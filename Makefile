@@ -1,5 +1,6 @@
-# make            build/dfg                 make check      every test; installs what is missing
+# make            build/dfg                 make check      every test but long ones; installs what is missing
 # make demo       trains a network          make lint       the rules of the code
+# make check-net, check-long: what requires other machines, and what takes long
 # make asan|ubsan|tsan, fuzz, torture, bench, bench-peers, coverage, install, uninstall, dist, deps, clean
 # V=1 shows commands, CC=clang changes the compiler, O=DIR builds elsewhere, CASES=DIR adds cases to check.
 ifeq ($(origin CC),default)
@@ -108,10 +109,12 @@ check-quick: $(O)/dfg unit
 	@DFG=$(O)/dfg tests/run quick
 check-net: $(O)/dfg
 	@DFG=$(O)/dfg tests/run net
+check-long: $(O)/dfg $(O)/tests/unit/random_programs
+	@DFG=$(O)/dfg tests/run long $(O)/tests/unit/random_programs
 check: deps
 	@$(MAKE) $(JOBS) --no-print-directory $(O)/dfg $(UNIT) man
 	@DFG=$(O)/dfg CC="$(CC)" CASES="$(CASES)" tests/run all $(UNIT)
-.PHONY: unit check check-quick check-net
+.PHONY: unit check check-quick check-net check-long
 
 # The same tests under a sanitizer, in a tree of their own. What sanitizers put in hides from gcc what is initialised.
 # TSan does not follow the fences of shared memory, which order words that are atomic anyway.
@@ -126,10 +129,7 @@ asan ubsan tsan:
 torture: $(O)/dfg
 	@DFG=$(O)/dfg tests/torture all
 fuzz: asan
-	@DFG=build/asan/dfg tests/fuzz
-	@build/asan/tests/unit/random_programs 2000 1000000
-	@cd "$$(mktemp -d)" && ROOT=$(CURDIR) DFG=$(CURDIR)/build/asan/dfg SCHEDULES=100 bash -eu $(CURDIR)/tests/cli/schedules.sh
-	@DFG=build/asan/dfg python3 tests/programs/random_programs.py --programs 10000 --derivatives 2000 --vectors 5000
+	@DFG=build/asan/dfg tests/run fuzz build/asan/tests/unit/random_programs
 coverage:
 	@$(MAKE) --no-print-directory O=build/coverage CFLAGS='-O0 -g' EXTRA=--coverage check-quick
 	@cd build/coverage && find . -name '*.gcda' -exec gcov -n {} + 2>/dev/null | tests/coverage
