@@ -28,6 +28,15 @@ const struct dfg_product_variant *dfg_product_variant(void);
 /* Limits of micro.inc: steps of k in a block, rows from which a panel is copied, bytes of a. */
 enum { RUN = 256, COPY = 24, BLOCK_BYTES = 192 * 1024 };
 
+/* Rows that are few, and bytes of c that are computed together then. */
+enum { FEW = 8, FEW_BYTES = 16 * 1024 };
+
+/* A few rows by b in place: rows of b are read from end to end, where panels would read a vector of each. */
+static inline bool is_few(const struct dfg_product *p)
+{
+	return p->m > 1 && p->m <= FEW && p->b_column == 1;
+}
+
 /* A few rows by b turned: its panels are wide and short, so that they stay in the first cache. */
 static inline bool is_turned_for_few(const struct dfg_product *p)
 {
