@@ -43,7 +43,7 @@ static struct dfg_err *parse_reduction(const char *text, enum dfg_reduction *out
 	return NULL;
 }
 
-static struct dfg_err *parse_algorithm(const char *text, enum dfg_algorithm *out_algorithm)
+struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm)
 {
 	static const char *const name[] = {"auto", "direct", "shm"}; /* by enum dfg_algorithm */
 	for (int i = 0; text && i < 3; i++)
@@ -97,7 +97,7 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 		shards = replicas;
 	DFG_TRY(parse_bucket(replication->bucket, &bucket));
 	DFG_TRY(parse_reduction(replication->reduce, &reduction));
-	DFG_TRY(parse_algorithm(replication->algorithm, &replication->all_reduce));
+	DFG_TRY(dfg_replication_algorithm(replication->algorithm, &replication->all_reduce));
 	if (replicas < 2 && replication->algorithm)
 		return DFG_ERR(DFG_USAGE, "--algorithm requires --replicas: it is how replicas reduce");
 	if (shards < 2 && idle_option(replication))

@@ -22,6 +22,9 @@ struct dfg_replication {
 	struct dfg_replica_checks checks;
 };
 
+/* The algorithm of that name; NULL: auto. DFG_USAGE. */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm);
+
 /* Checks the options, and sets the fields that are derived from them. DFG_USAGE for a value out of range or options that contradict each other. */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts);
 

@@ -25,6 +25,7 @@ static const struct dfg_opt options[] = {
 	{"fetch", 'f', .takes = "NAME", .list = &run_options.fetch, .help = "Fetch tensor NAME in each step."},
 	{"target", .takes = "NODE", .list = &run_options.target, .help = "Run NODE for its effect."},
 	{"repeat", .takes = "N", .number = &run_options.repeat, .least = 1, .help = "Time N steps (100)."},
+	{.rows = dfg_bench_allreduce_options},
 	{"warmup", .takes = "W", .number = &run_options.warmup, .help = "Run W untimed steps first (0)."},
 	{.rows = dfg_execution_options},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
@@ -145,10 +146,22 @@ static struct dfg_err *check_options(bool made)
 	return text ? DFG_ERR(DFG_USAGE, "-o %s: the generated graph can only be written as .pb", output) : NULL;
 }
 
+static struct dfg_err *bench_allreduce(void)
+{
+	DFG_TRY(check_options(true));
+	if (nodes >= 0 || edges >= 0 || output)
+		return DFG_ERR(DFG_USAGE, "--nodes, --edges and -o are only for the generated graph ('graph')");
+	return dfg_bench_run_allreduce();
+}
+
 static struct dfg_err *bench(char **operands, int *out_status)
 {
 	bool made = !strcmp(*operands, "graph");
 	(void)out_status;
+	if (!strcmp(*operands, "allreduce"))
+		return bench_allreduce();
+	if (dfg_bench_allreduce_is_asked())
+		return DFG_ERR(DFG_USAGE, "--hosts, --algorithm, --sizes and --verify are only for bench allreduce");
 	DFG_TRY(check_options(made));
 	dfg_limit_memory();
 	return dfg_name_memory_limit(
@@ -157,8 +170,8 @@ static struct dfg_err *bench(char **operands, int *out_status)
 
 const struct dfg_cmd dfg_cmd_bench = {
 	.name = "bench",
-	.operands = "G|graph",
-	.summary = "time the steps of a graph, or reading and writing a large one",
+	.operands = "G|graph|allreduce",
+	.summary = "time the steps of a graph, reading and writing a large one, or the all-reduce of replicas",
 	.options = options,
 	.least = 1,
 	.most = 1,

@@ -148,6 +148,15 @@ struct dfg_traffic {
 };
 struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *coordinator, uint32_t from, uint32_t to);
 
+/* Measures the all-reduce of that many bytes over the replicas, of one worker each. Times are those of replica 0. */
+struct dfg_coordinator_bench {
+	uint64_t bytes, calls;
+	bool verified;
+	uint64_t p50_ns, p99_ns, ns; /* of a call; of all */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_bench(
+	struct dfg_coordinator *coordinator, struct dfg_coordinator_bench *bench);
+
 /* Tells the workers that the run is over. */
 void dfg_coordinator_end(struct dfg_coordinator *coordinator);
 

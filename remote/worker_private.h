@@ -53,8 +53,9 @@ struct dfg_worker {
 	struct dfg_packet events;
 	uint64_t n_events;
 
-	uint64_t parts; /* number of parts that were given */
-	bool linked;    /* all workers are linked to each other */
+	uint64_t parts;   /* number of parts that were given */
+	uint64_t benched; /* number of the last step of a measurement */
+	bool linked;      /* all workers are linked to each other */
 
 	pthread_t guard; /* the thread that watches the lease */
 	bool guarded;
@@ -67,7 +68,7 @@ typedef struct dfg_err *dfg_request_fn(
 	struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer);
 dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_variables, dfg_worker_read,
 	dfg_worker_assign, dfg_worker_source, dfg_worker_rows, dfg_worker_cause, dfg_worker_state, dfg_worker_adopt,
-	dfg_worker_epoch, dfg_worker_digests;
+	dfg_worker_epoch, dfg_worker_bench, dfg_worker_digests;
 
 /* The workers of a replica, which have a part of the graph each; and the worker's replica. */
 static inline uint32_t dfg_worker_width(const struct dfg_worker *worker)

@@ -29,7 +29,7 @@ uint64_t dfg_direct_epoch(const struct dfg_message *message)
 }
 
 /* Counted before it is sent: a bucket may be complete a moment earlier. */
-void dfg_group_count_sent(struct dfg_group *group, uint32_t to, uint64_t bytes)
+static void count_sent(struct dfg_group *group, uint32_t to, uint64_t bytes)
 {
 	pthread_mutex_lock(&group->lock);
 	group->peer[to].sent.messages++;
@@ -52,7 +52,7 @@ static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint
 																		  .room = count * size,
 																		  .buffer = dfg_buffer_ref(buffer)}}};
 	if (key->iteration[PART] != LAYOUT)
-		dfg_group_count_sent(group, to, count * size);
+		count_sent(group, to, count * size);
 	return NULL;
 }
 

@@ -91,9 +91,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_bucket(
 /* The number of a replica's shards that have rows. */
 uint32_t dfg_group_count_shards(const struct dfg_group *group, uint32_t replica);
 
-/* Counts a message to a replica, before it is sent: a bucket may be complete a moment earlier. */
-void dfg_group_count_sent(struct dfg_group *group, uint32_t to, uint64_t bytes);
-
 /* The first element of slice i of a bucket; that of slice `owners` is the bucket's end. */
 size_t dfg_slice_first(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t i);
 

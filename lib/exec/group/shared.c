@@ -177,6 +177,8 @@ static void publish(struct dfg_group *group, struct group_bucket *bucket)
 	struct group_shared *shared = group->shared;
 	atomic_store(&bucket->shared->mark[group->self].ready, generation(group));
 	bool all = all_ready(group, bucket);
+	if (is_small(bucket) && !all && !shared->pendings)
+		return;
 	pthread_mutex_lock(&shared->adding);
 	if (is_small(bucket) && all)
 		add_all(group, bucket);
@@ -255,16 +257,19 @@ static void move_to_places(const struct dfg_group *group, const struct group_buc
 static void count_sent(struct dfg_group *group, const struct group_bucket *bucket)
 {
 	const struct group_shared *shared = group->shared;
+	uint32_t nodes = shared->first[group->self + 1] - shared->first[group->self];
 	size_t size = dfg_dtype_size(bucket->sum.dtype);
+	pthread_mutex_lock(&group->lock);
 	for (uint32_t i = 0; i < group->owners; i++) {
 		size_t bytes = (dfg_slice_first(group, bucket, i + 1) - dfg_slice_first(group, bucket, i)) * size;
-		for (uint32_t k = shared->first[group->self]; k < shared->first[group->self + 1]; k++)
-			if (group->owner[i] != group->self)
-				dfg_group_count_sent(group, group->owner[i], bytes);
-		for (uint32_t r = 0; r < group->replicas && group->owner[i] == group->self; r++)
-			if (r != group->self)
-				dfg_group_count_sent(group, r, bytes);
+		bool own = group->owner[i] == group->self;
+		for (uint32_t r = 0; r < group->replicas; r++) {
+			uint32_t messages = own ? r != group->self : r == group->owner[i] ? nodes : 0;
+			group->peer[r].sent.messages += messages;
+			group->peer[r].sent.bytes += messages * bytes;
+		}
 	}
+	pthread_mutex_unlock(&group->lock);
 }
 
 struct dfg_err *dfg_shared_contributed(struct dfg_group *group, struct group_bucket *bucket)
