@@ -166,6 +166,11 @@ static struct dfg_err *read_number(struct reader *r, struct dfg_json *value)
 	value->kind = DFG_JSON_NUMBER;
 	value->number = strtod(word, NULL);
 	errno = 0;
+	value->is_natural = value->whole && word[0] != '-';
+	if (value->is_natural)
+		value->natural = strtoull(word, NULL, 10);
+	value->is_natural = value->is_natural && !errno;
+	errno = 0;
 	if (value->whole)
 		value->integer = strtoll(word, NULL, 10);
 	value->whole = value->whole && !errno;

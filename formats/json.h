@@ -16,9 +16,11 @@ enum dfg_json_kind { DFG_JSON_NULL, DFG_JSON_BOOL, DFG_JSON_NUMBER, DFG_JSON_STR
 
 struct dfg_json {
 	enum dfg_json_kind kind;
-	bool truth; /* value of a bool */
-	bool whole; /* whether a number is written as an integer and fits `integer` */
+	bool truth;      /* value of a bool */
+	bool whole;      /* whether a number is written as an integer and fits `integer` */
+	bool is_natural; /* whether it is written as an integer of at least 0 that fits `natural` */
 	int64_t integer;
+	uint64_t natural;
 	double number;          /* value of any number */
 	const char *string;     /* terminated by 0; may contain zeros, so `count` is its length */
 	size_t count;           /* bytes of a string; elements of an array or object */

@@ -62,6 +62,10 @@ static struct dfg_err *put_integer(struct reading *reading, const struct dfg_jso
 {
 	struct dfg_tensor *tensor = reading->tensor;
 	int64_t value = element->integer;
+	if (tensor->dtype == DFG_U64 && element->kind == DFG_JSON_NUMBER && element->is_natural) {
+		*(uint64_t *)dfg_tensor_at(tensor, reading->at) = element->natural;
+		return NULL;
+	}
 	if (element->kind != DFG_JSON_NUMBER || !element->whole)
 		return bad(reading, element);
 	dfg_convert(tensor->dtype, dfg_tensor_at(tensor, reading->at), DFG_I64, &value, 1);

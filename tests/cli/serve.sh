@@ -262,6 +262,21 @@ within grep -q "step-6" talk
 same fit fit.txt
 stop
 
+# Integers of 64 bits, up to the largest.
+cat >wide.dfg <<'X'
+input n: u64[batch]
+output m = n
+X
+"$DFG" build wide.dfg -o wide.pb
+start wide.pb
+ask 200 "$url/v1/models/wide:predict" -d '{"inputs":[18446744073709551615,9223372036854775808,0]}'
+equals '{"outputs":[18446744073709551615,9223372036854775808,0]}'
+for bad in 18446744073709551616 -1 1.5 1e3; do
+	ask 422 "$url/v1/models/wide:predict" -d "{\"inputs\":[$bad]}"
+	has answer 'element 0'
+done
+stop
+
 # An input may be any tensor: the one that it is computed from is not needed then.
 cat >half.dfg <<'X'
 input x: f32[]
