@@ -17,7 +17,7 @@ static const struct dfg_opt options[] = {
 	{"tree", .flag = &show_options.tree, .help = "Print the nodes of a graph as a tree of loops, branches and scopes."},
 	{"text", .flag = &show_options.text, .help = "Print a graph in the syntax of the language."},
 	{"dot", .flag = &show_options.dot, .help = "Print a graph for dot(1), with loops and branches in boxes."},
-	{"svg", .flag = &show_options.svg, .help = "Draw the curves of a metrics file."},
+	{"svg", .flag = &show_options.svg, .help = "Draw a graph, by Graphviz, or the curves of a metrics file."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document per file, one per line."},
 	{"node", .takes = "NAME", .text = &show_options.node,
 		.help = "Explain one node of a graph, or print one array whole."},
@@ -27,6 +27,7 @@ static const struct dfg_opt options[] = {
 
 static struct dfg_err *print_graph(const struct dfg_shown *shown, struct dfg_text *out)
 {
+	struct dfg_text dot = {0};
 	if (show_options.node)
 		return dfg_show_node(shown, show_options.node, out);
 	if (show_options.tree)
@@ -35,6 +36,8 @@ static struct dfg_err *print_graph(const struct dfg_shown *shown, struct dfg_tex
 		return dfg_lang_print(shown->graph, out);
 	if (show_options.dot)
 		return dfg_show_dot(shown, out);
+	if (show_options.svg)
+		return dfg_show_svg(dfg_show_dot(shown, &dot), &dot, out);
 	return dfg_globals.json ? dfg_show_graph_json(shown, out) : dfg_show_summary(shown, out);
 }
 

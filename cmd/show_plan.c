@@ -125,10 +125,13 @@ static struct dfg_err *put_json(struct dfg_plan_folder *plan, struct dfg_text *o
 static struct dfg_err *put_plan(
 	struct dfg_plan_folder *plan, const struct dfg_show_options *options, struct dfg_text *out)
 {
+	struct dfg_text dot = {0};
 	if (options->node)
 		return put_node(plan, options->node, out);
 	if (options->dot)
 		return dfg_show_plan_dot(plan, out);
+	if (options->svg)
+		return dfg_show_svg(dfg_show_plan_dot(plan, &dot), &dot, out);
 	if (!options->tree && !options->text)
 		return dfg_globals.json ? put_json(plan, out) : put_summary(plan, out);
 	for (uint32_t i = 0; i < plan->parts.parts; i++)

@@ -26,6 +26,14 @@ has out 'over steps 1 to 20'
 [ "$(wc -l <out)" = 11 ]
 status 0 "$DFG" show m.jsonl --svg
 python3 -c 'import xml.dom.minidom as m; d = m.parse("out"); assert len(d.getElementsByTagName("polyline")[0].getAttribute("points").split()) == 20'
+# A graph is drawn by Graphviz, or the message says which package has it.
+if /sbin/ldconfig -p | grep -q libgvc.so.6; then
+	status 0 "$DFG" show "$g" --svg
+	python3 -c 'import xml.dom.minidom as m; d = m.parse("out"); assert "loss" in [t.firstChild.data for t in d.getElementsByTagName("title")] or len(d.getElementsByTagName("polygon")) > 3'
+else
+	status 78 "$DFG" show "$g" --svg
+	has err 'graph6'
+fi
 status 0 "$DFG" show m.jsonl --json
 python3 -c 'import json; assert json.load(open("out"))["loss"]["points"] == 20'
 
