@@ -78,3 +78,18 @@ printf 'v = VariableV2(dtype = i32, shape = [])\nAssign(v, 7)\nm, i = RefMerge([
 status 65 "$DFG" check both.dfg
 has err "node 'm' (RefMerge): inputs 0 'v' and 1 'v' can both be live"
 has err "node 'k' (Merge): inputs 0 'v' and 1 'k/Const' can both be live"
+
+# A derivative does not go through a write by a handle, in a loop as outside of one: y = u^2 for u = 3 w, and dy/dw is 2 u, not
+# 6 u.
+cat >through.dfg <<'X'
+param w: f64[2] = [1, 2]
+s = loop (s = f64(0)) for t in 0..2 {
+	v = ResourceGather(w, [t], dtype = f64)
+	ResourceScatterAdd(w, [t], v * 2)
+	u = ResourceGather(w, [t], dtype = f64)
+	next s + u[0] * u[0]
+}
+output y = s
+X
+status 0 "$DFG" grad through.dfg --of y --wrt w -q -o through.pb
+says through.pb 'grad/w: f64[2] 6 12' --fetch grad/w
