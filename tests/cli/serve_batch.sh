@@ -22,6 +22,23 @@ output best = ArgMax(h, 1)
 cut = Reshape(h, [-1, 8, 5])
 output attention = BatchMatMulV2(Softmax(BatchMatMulV2(cut, cut, adj_y = true)), cut)
 output turned = Transpose(cut, [0, 2, 1])
+output smooth = AvgPool(x, ksize = [1, 3, 3, 1], strides = [1, 1, 1, 1], padding = "SAME")
+output depthwise = DepthwiseConv2dNative(x, Reshape(table, [5, 5, 4, 20]), strides = [1, 1, 1, 1], padding = "SAME")
+output local = LRN(x, depth_radius = 2)
+output normed = FusedBatchNorm(x, [1.0, 2.0, 3.0, 4.0], [0.5, 0.5, 0.5, 0.5], [0.1, 0.2, 0.3, 0.4], [1.0, 2.0, 3.0, 4.0], is_training = false).y
+top = TopKV2(h, 5)
+output largest = top.values
+output where_largest = top.indices
+output padded = PadV2(cut, [[0, 0], [1, 2], [0, 1]], 7.0)
+output middle = cut[:, 2:6, 1]
+output tiled = Tile(h, [1, 3])
+output hot = OneHot(ids, 50, 1.0, 0.0)
+output stacked = Pack([h, h * 2], axis = 1)
+output halves = f32(f16(h) @ f16(Reshape(table[:40], [40, 40])))
+output biased = BiasAdd(h, table[0])
+output wide = exp(ExpandDims(h, 1)) - Squeeze(ExpandDims(ExpandDims(h, 2), 1), squeeze_dims = [3])
+output deep = Reshape(Tile(flat, [1, 40]), [-1, 5760]) @ Reshape(Tile(w, [40, 1]), [5760, 40])
+output logs = LogSoftmax(h) + AddN([h, h, h])
 X
 "$DFG" build rows.dfg -o rows.pb
 "$DFG" run rows.pb --feed x=zeros:f32[1,6,6,4] --feed ids=zeros:i32[1] --seed 7 --save w.safetensors >out
