@@ -66,6 +66,39 @@ static void print_stale(const struct dfg_distributed *distributed, struct dfg_js
 	dfg_json_uint(json, stale);
 }
 
+/*
+ * Prints how much of the time in which buckets were on their way the workers computed, in all steps. The others wait for
+ * the worker that waits least.
+ */
+static void print_overlap(const struct dfg_distributed *distributed, struct dfg_json_out *json)
+{
+	if (!distributed || !distributed->launch || distributed->options.replicas < 2)
+		return;
+	uint64_t moving = 0, waited = 0, least = UINT64_MAX;
+	uint32_t slowest = 0, workers = distributed->hosts.count;
+	dfg_json_key(json, "overlap"), dfg_json_open(json, '{');
+	dfg_json_key(json, "waited_us"), dfg_json_open(json, '[');
+	for (uint32_t w = 0; w < workers; w++) {
+		struct dfg_reduced reduced = dfg_coordinator_reduced(dfg_launch_coordinator(distributed->launch), w);
+		moving += reduced.moving_ns;
+		waited += reduced.waited_ns;
+		if (reduced.moving_ns && reduced.waited_ns < least) {
+			least = reduced.waited_ns;
+			slowest = w;
+		}
+		dfg_json_f64(json, (double)reduced.waited_ns / 1e3);
+	}
+	dfg_json_close(json, ']');
+	double hidden = moving ? 1 - (double)waited / (double)moving : 0;
+	uint32_t replica = slowest / (workers / distributed->options.replicas);
+	dfg_json_key(json, "moving_us"), dfg_json_f64(json, (double)moving / 1e3);
+	dfg_json_key(json, "hidden"), dfg_json_f64(json, hidden);
+	dfg_json_key(json, "slowest"), dfg_json_uint(json, replica);
+	dfg_json_close(json, '}');
+	dfg_talk("hidden %.3f of %.1f us of reductions", hidden, (double)moving / 1e3);
+	dfg_talk("slowest replica %u", replica);
+}
+
 /* Prints messages, bytes and waits of the last step between workers. */
 static void print_traffic(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
@@ -73,6 +106,7 @@ static void print_traffic(const struct dfg_distributed *distributed, struct dfg_
 	print_pairs(distributed, true, json);
 	print_waits(distributed, json);
 	print_stale(distributed, json);
+	print_overlap(distributed, json);
 }
 
 void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)

@@ -133,6 +133,12 @@ void dfg_coordinator_ended(struct dfg_coordinator *coordinator, uint32_t worker,
 /* Messages of all-reduces that workers have dropped because they were of another epoch, or of a step that was over. */
 uint64_t dfg_coordinator_stale(const struct dfg_coordinator *coordinator);
 
+/* Of a worker, in all steps: the time in which buckets were on their way; and that after it had computed its shards. */
+struct dfg_reduced {
+	uint64_t moving_ns, waited_ns;
+};
+struct dfg_reduced dfg_coordinator_reduced(const struct dfg_coordinator *coordinator, uint32_t worker);
+
 /*
  * Whether the worker was lost. After any worker was lost, the coordinator is broken: no further step can run, unless the
  * run is elastic, and no further graph should be loaded.

@@ -17,13 +17,14 @@ struct worker_state {
 	struct dfg_link *link;
 	uint64_t asked; /* the number of the unanswered request; 0: none */
 	struct dfg_packet answer;
-	struct dfg_err *err; /* the answer, where it is an error */
-	bool told;           /* the error only repeats another worker's failure, of which this worker was told */
-	bool stopped;        /* it was told that the step in progress failed elsewhere */
-	atomic_bool leaves;  /* it has asked to take part in no further step */
-	uint64_t stale;      /* messages that it has dropped since it started */
-	bool lost;           /* the worker is lost and `why` is set; both are guarded by the coordinator's lock */
-	bool ended;          /* `why` is from dfg_coordinator_ended */
+	struct dfg_err *err;           /* the answer, where it is an error */
+	bool told;                     /* the error only repeats another worker's failure, of which this worker was told */
+	bool stopped;                  /* it was told that the step in progress failed elsewhere */
+	atomic_bool leaves;            /* it has asked to take part in no further step */
+	uint64_t stale;                /* messages that it has dropped since it started */
+	uint64_t moving_ns, waited_ns; /* of its buckets, since it started */
+	bool lost;                     /* the worker is lost and `why` is set; both are guarded by the coordinator's lock */
+	bool ended;                    /* `why` is from dfg_coordinator_ended */
 	struct dfg_err *why;
 	_Atomic uint64_t heard; /* time of the last message, ns */
 	/* time of the ping in flight, ns, whose number is `ping`. This and the fields below are guarded by the lock */

@@ -194,6 +194,8 @@ static struct dfg_err *take_share(
 	}
 	get_waits(coordinator, worker, answer);
 	coordinator->state[worker].stale = dfg_packet_get(answer);
+	coordinator->state[worker].moving_ns = dfg_packet_get(answer);
+	coordinator->state[worker].waited_ns = dfg_packet_get(answer);
 	const struct worker_step *worker_step = plan ? &plan->worker_step[worker % coordinator->width] : NULL;
 	for (uint32_t i = 0; fetches && plan && i < worker_step->step.n_fetch; i++)
 		dfg_packet_get_tensor(answer, &fetches[worker_step->fetch[i]]);
@@ -320,6 +322,12 @@ struct dfg_err *dfg_coordinator_run_on(
 		*out_lost = NULL;
 	}
 	return err;
+}
+
+struct dfg_reduced dfg_coordinator_reduced(const struct dfg_coordinator *coordinator, uint32_t worker)
+{
+	const struct worker_state *state = &coordinator->state[worker];
+	return (struct dfg_reduced){state->moving_ns, state->waited_ns};
 }
 
 uint64_t dfg_coordinator_stale(const struct dfg_coordinator *coordinator)

@@ -62,6 +62,7 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	struct dfg_session *made;
 	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
 	struct dfg_err *err = dfg_group_share(worker->group, dfg_session_state(made));
+	dfg_group_measure(worker->group);
 	if (!err)
 		err = dfg_worker_share_memory(worker);
 	if (err) {
@@ -244,6 +245,9 @@ static void put_stats(
 	}
 	put_waits(worker, answer);
 	dfg_packet_put(answer, dfg_group_stale(worker->group));
+	struct dfg_group_times times = dfg_group_times(worker->group);
+	dfg_packet_put(answer, times.moving_ns);
+	dfg_packet_put(answer, times.waited_ns);
 }
 
 static void put_events(struct dfg_worker *worker, struct dfg_packet *answer)

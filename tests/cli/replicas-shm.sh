@@ -70,6 +70,30 @@ has err '--algorithm requires --replicas'
 status 65 timeout 60 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --replicas 2 --hosts local:2 --algorithm shm --transport libcurl
 has err '--algorithm shm requires --transport shm between the replicas; w0 and w1 use libcurl'
 
+# The share of the reduction that is hidden, and the slowest replica: in the second graph it is the one that gets the rows
+# with a long loop, for which the other waits.
+cat >skew.dfg <<'.'
+input x: f32[n, 2]
+input y: f32[n]
+param w: f32[2] = zeros
+_, s = loop (i = 0, s = 0.0) while f32(i) < 200000.0 * max(y) {
+    next i + 1, s + 1e-9
+}
+output loss = mean((sum(x * w, axis = 1) - y - s * 0.0) ** 2)
+.
+"$DFG" build skew.dfg -o skew.pb
+"$DFG" grad skew.pb --loss loss --wrt w --optimizer 'sgd(lr=0.01)' -o skew-train.pb
+for slowest in 0 1; do
+	"$DFG" run fit.pb --feed "y=f32[4]:$([ $slowest = 0 ] && echo 1,1,0,0 || echo 0,0,1,1)" --fetch y -o rows.npy
+	"$DFG" run fit.pb --feed "x=f32[4,2]:1,2,3,4,5,6,7,8" --fetch x -o four.npy
+	for algorithm in shm direct; do
+		status 0 timeout 60 "$DFG" run skew-train.pb --data x=@four.npy --data y=@rows.npy --target train --batch 4 --no-shuffle --reduce mean \
+			--stats --json --replicas 2 --hosts local:2 --algorithm "$algorithm"
+		has out "\"slowest\":$slowest"
+		has out '"hidden":'
+	done
+done
+
 # 36. The all-reduce by itself, whose sums are compared with their closed form; the last size need not be a factor of 4.
 bench() { # BYTES OPTIONS...
 	bytes=$1

@@ -104,6 +104,7 @@ static struct dfg_err *gather(struct dfg_group *group, struct group_bucket *buck
 	struct dfg_buffer *gathered = bucket->gathered;
 	bucket->gathered = NULL;
 	DFG_TRY(dfg_bucket_finish(bucket, gathered));
+	bucket->done_ns = dfg_group_now(group);
 	dfg_event_signal(&group->event);
 	return NULL;
 }
@@ -353,7 +354,10 @@ static struct dfg_err *send_partials(struct dfg_group *group, struct group_bucke
 
 struct dfg_err *dfg_direct_contributed(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
-	if (++bucket->contributed == group->wanted)
+	bool all = ++bucket->contributed == group->wanted;
+	if (all)
+		bucket->sent_ns = dfg_group_now(group);
+	if (all)
 		DFG_TRY(send_partials(group, bucket, outbox));
 	return take_early(group, bucket, outbox);
 }
@@ -495,15 +499,9 @@ static struct dfg_err *look(
 	return err;
 }
 
-struct dfg_err *dfg_group_wait(struct dfg_group *group, uint32_t number, double timeout)
+static struct dfg_err *wait_for_links(struct dfg_group *group, struct group_bucket *bucket, double timeout)
 {
-	struct group_bucket *bucket;
 	uint64_t until = timeout > 0 ? dfg_now() + (uint64_t)(timeout * 1e9) : 0;
-	if (!group->peer)
-		return NULL;
-	DFG_TRY(dfg_group_bucket(group, number, &bucket));
-	if (bucket->shared)
-		return dfg_shared_wait(group, bucket, timeout);
 	for (;;) {
 		struct outbox outbox = {0};
 		bool done;
@@ -515,4 +513,13 @@ struct dfg_err *dfg_group_wait(struct dfg_group *group, uint32_t number, double 
 			return err;
 		dfg_event_sleep(&group->event, seen, until);
 	}
+}
+
+struct dfg_err *dfg_group_wait(struct dfg_group *group, uint32_t number, double timeout)
+{
+	struct group_bucket *bucket;
+	if (!group->peer)
+		return NULL;
+	DFG_TRY(dfg_group_bucket(group, number, &bucket));
+	return (bucket->shared ? dfg_shared_wait : wait_for_links)(group, bucket, timeout);
 }

@@ -204,6 +204,7 @@ void dfg_group_end(struct dfg_group *group)
 	group->last = number ? number : group->last;
 	pthread_mutex_unlock(&group->lock);
 	dfg_shared_drop_pending(group);
+	dfg_group_add_times(group);
 	for (size_t i = 0; i < count; i++) {
 		struct group_bucket *bucket = lock_bucket(group, i);
 		if (!bucket)
@@ -245,6 +246,8 @@ void dfg_group_enter(struct dfg_group *group, const struct dfg_shard *shard)
 	group->entered = shard != NULL;
 	if (shard)
 		group->shard = *shard;
+	else
+		group->computed_ns = dfg_group_now(group);
 }
 
 bool dfg_group_shard(const struct dfg_group *group, struct dfg_shard *out_shard)

@@ -156,3 +156,13 @@ struct dfg_group_sent {
 	uint64_t messages, bytes;
 };
 struct dfg_group_sent dfg_group_sent(struct dfg_group *group, uint32_t replica);
+
+/*
+ * Totals of the steps that have ended, once dfg_group_measure() was called: the time in which a bucket was on its way, from
+ * this replica's last contribution to the sum; and how much of it was after the last compute run of this replica.
+ */
+struct dfg_group_times {
+	uint64_t moving_ns, waited_ns;
+};
+void dfg_group_measure(struct dfg_group *group);
+struct dfg_group_times dfg_group_times(struct dfg_group *group);

@@ -37,6 +37,7 @@ struct group_bucket {
 	uint32_t slices;             /* number of those that have arrived */
 	struct group_message *early; /* wait until this replica has begun the step and knows the bucket's shapes */
 	size_t earlies, early_capacity;
+	uint64_t sent_ns, done_ns;    /* when this replica had contributed; when the sum was there; 0: not in this step */
 	struct shared_bucket *shared; /* its memory that all replicas map; NULL: it has none */
 };
 
@@ -76,6 +77,9 @@ struct dfg_group {
 	struct dfg_event event;       /* signalled when a bucket is complete, and on failure */
 	struct dfg_err *failed;       /* the error that ends the waits of this step. Guarded by `lock` */
 	uint64_t stale;               /* messages of another epoch or a step that is over. Guarded by `lock` */
+	bool measured;                /* times are taken */
+	uint64_t computed_ns;         /* when the last compute run of this replica ended */
+	struct dfg_group_times times; /* of the steps that have ended. Guarded by `lock` */
 	struct group_shared *shared;  /* memory that all replicas map; NULL: none */
 	struct group_passed {         /* the last segment that replica 0 has passed. Guarded by `lock` */
 		int fd;
@@ -90,6 +94,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_bucket(
 
 /* The number of a replica's shards that have rows. */
 uint32_t dfg_group_count_shards(const struct dfg_group *group, uint32_t replica);
+
+/* The time; 0 where none is taken. */
+static inline uint64_t dfg_group_now(const struct dfg_group *group)
+{
+	return group->measured ? dfg_now() : 0;
+}
+
+/* times.c: adds the times of the step's buckets, before they end. */
+void dfg_group_add_times(struct dfg_group *group);
 
 /* The first element of slice i of a bucket; that of slice `owners` is the bucket's end. */
 size_t dfg_slice_first(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t i);

@@ -28,6 +28,7 @@ struct segment_bell {
 struct segment_mark {
 	alignas(SEGMENT_LINE) _Atomic uint32_t ready; /* it has contributed, or has nothing to; it reads no older result */
 	_Atomic uint32_t done;                        /* its slice of the result is complete */
+	_Atomic uint64_t done_ns;                     /* since then, on the clock of the host */
 };
 
 struct segment {

@@ -143,6 +143,7 @@ static void add_slice(const struct dfg_group *group, const struct group_bucket *
 	for (uint32_t i = 0; i < group->owners; i++)
 		if (group->owner[i] == group->self)
 			add_range(group, bucket, slice_at(group, bucket, i), slice_at(group, bucket, i + 1));
+	atomic_store_explicit(&bucket->shared->mark[group->self].done_ns, dfg_group_now(group), memory_order_relaxed);
 	atomic_store(&bucket->shared->mark[group->self].done, generation(group));
 	ring_others(group);
 }
@@ -154,6 +155,7 @@ static void add_all(const struct dfg_group *group, const struct group_bucket *bu
 	if (atomic_exchange(bucket->shared->claimed, now) == now)
 		return;
 	add_range(group, bucket, 0, slice_at(group, bucket, group->owners));
+	atomic_store_explicit(&bucket->shared->mark[group->replicas].done_ns, dfg_group_now(group), memory_order_relaxed);
 	atomic_store(&bucket->shared->mark[group->replicas].done, now);
 	ring_others(group);
 }
@@ -175,6 +177,7 @@ static void add_pending(struct dfg_group *group)
 static void publish(struct dfg_group *group, struct group_bucket *bucket)
 {
 	struct group_shared *shared = group->shared;
+	bucket->sent_ns = group->wanted ? dfg_group_now(group) : 0;
 	atomic_store(&bucket->shared->mark[group->self].ready, generation(group));
 	bool all = all_ready(group, bucket);
 	if (is_small(bucket) && !all && !shared->pendings)
@@ -346,6 +349,20 @@ static void sleep_once(struct dfg_group *group, const struct group_bucket *bucke
 	atomic_fetch_sub(&bell->sleepers, 1);
 }
 
+/* When the last slice was complete, as the replicas say, if that can be. */
+static uint64_t find_done(const struct dfg_group *group, const struct group_bucket *bucket)
+{
+	const struct segment_mark *mark = bucket->shared->mark;
+	uint64_t now = dfg_group_now(group), done = 0;
+	if (is_small(bucket))
+		done = atomic_load_explicit(&mark[group->replicas].done_ns, memory_order_relaxed);
+	for (uint32_t i = 0; i < group->owners && !is_small(bucket); i++) {
+		uint64_t ns = atomic_load_explicit(&mark[group->owner[i]].done_ns, memory_order_relaxed);
+		done = ns > done ? ns : done;
+	}
+	return done < bucket->sent_ns ? bucket->sent_ns : done > now ? now : done;
+}
+
 static struct dfg_err *take_result(struct group_bucket *bucket)
 {
 	if (bucket->result)
@@ -378,6 +395,7 @@ struct dfg_err *dfg_shared_wait(struct dfg_group *group, struct group_bucket *bu
 	DFG_TRY(waited);
 	pthread_mutex_lock(&bucket->lock);
 	struct dfg_err *err = take_result(bucket);
+	bucket->done_ns = find_done(group, bucket);
 	pthread_mutex_unlock(&bucket->lock);
 	return err;
 }
