@@ -94,12 +94,6 @@ static void look_at_huge_pages(struct finding *f)
 	f->wrong = strstr(line, "[never]") ? "large tensors are slower on small pages" : NULL;
 }
 
-static void look_at_products(struct finding *f)
-{
-	snprintf(f->value, sizeof f->value, "%s (bits: %s)", dfg_product_name(), dfg_product_fingerprint());
-	f->wrong = strcmp(dfg_product_fingerprint(), "fma") ? "products are slower without fused multiply-adds" : NULL;
-}
-
 static void look_at_denormals(struct finding *f)
 {
 	snprintf(f->value, sizeof f->value, "%s", DFG_CAN_FLUSH ? "flushed to zero, unless --denormals keep" : "kept");
@@ -128,6 +122,19 @@ static void take_error(struct finding *f, struct dfg_err *err)
 {
 	f->err = err;
 	f->wrong = err ? err->text : f->wrong;
+}
+
+/* The instructions of products, whose results are compared with those of plain C. */
+static void look_at_products(struct finding *f)
+{
+	int ways;
+	take_error(f, dfg_product_check(&ways));
+	snprintf(f->value, sizeof f->value, "%s (bits: %s)", dfg_product_name(), dfg_product_fingerprint());
+	if (!ways)
+		f->wrong = "products are slower without fused multiply-adds";
+	else if (!f->err)
+		snprintf(
+			f->value + strlen(f->value), sizeof f->value - strlen(f->value), "; %d kinds equal those in plain C", ways);
 }
 
 /* Tests the links that carry tensors between hosts with both ends here, unless --quick. */

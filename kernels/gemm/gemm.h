@@ -85,3 +85,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_product_cpu(void);
 
 /* Machines with equal fingerprints compute equal bits: "fma", or "mul" where each step rounds twice. */
 const char *dfg_product_fingerprint(void);
+
+/*
+ * Compares the bits of f32 products of each way of computing them, of which there are *out_ways, with those of plain C.
+ * Without fused multiply-adds there is nothing to compare with: *out_ways is 0.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_product_check(int *out_ways);

@@ -25,6 +25,9 @@ extern const struct dfg_product_functions *const dfg_product_i32;
 /* The one in use. */
 const struct dfg_product_variant *dfg_product_variant(void);
 
+/* dfg_product_check() for one of them. */
+DFG_MUST_CHECK struct dfg_err *dfg_product_check_variant(const struct dfg_product_variant *variant);
+
 /* Limits of micro.inc: steps of k in a block, rows from which a panel is copied, bytes of a. */
 enum { RUN = 256, COPY = 24, BLOCK_BYTES = 192 * 1024 };
 

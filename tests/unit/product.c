@@ -360,6 +360,19 @@ static void the_instructions_in_use_have_a_name(void **state)
 	assert_true(!strcmp(dfg_product_fingerprint(), "fma") || !strcmp(dfg_product_fingerprint(), "mul"));
 }
 
+/* A variant that rounds twice is found, with the first shape that shows it. */
+static void a_wrong_variant_is_found(void **state)
+{
+	(void)state;
+	int ways;
+	succeeds(dfg_product_check(&ways));
+	assert_true(ways > 0 || !strcmp(dfg_product_fingerprint(), "mul"));
+	for (int i = 0; i < VARIANTS; i++)
+		if (is_there(variants[i]))
+			succeeds(dfg_product_check_variant(variants[i]));
+	fails(dfg_product_check_variant(&dfg_product_mul), DFG_BUG, "products of one row (1x150x70)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +383,7 @@ int main(void)
 		cmocka_unit_test(bits_do_not_depend_on_where_blocks_end),
 		cmocka_unit_test(many_products_are_each_the_same),
 		cmocka_unit_test(the_instructions_in_use_have_a_name),
+		cmocka_unit_test(a_wrong_variant_is_found),
 	};
 	return cmocka_run_group_tests_name("product", tests, NULL, NULL);
 }
