@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { CACHE = 512 << 10, MEMORY = 64 << 20, ROUNDS = 4 };
+/* NEAR: bytes of a call up to which they may be in caches. */
+enum { CACHE = 512 << 10, NEAR = 16 << 20, MEMORY = 64 << 20, ROUNDS = 4 };
 
 struct copy {
 	char *from, *to;
@@ -58,7 +59,7 @@ struct dfg_err *dfg_ceiling_measure(int threads, struct dfg_ceiling *out_ceiling
 double dfg_ceiling_share(
 	const struct dfg_ceiling *ceiling, double seconds, uint64_t calls, double operations, double bytes)
 {
-	double most = bytes / (double)(calls ? calls : 1) > 4.0 * CACHE ? ceiling->memory_bytes : ceiling->cache_bytes;
+	double most = bytes / (double)(calls ? calls : 1) > NEAR ? ceiling->memory_bytes : ceiling->cache_bytes;
 	double least = most > 0 ? bytes / most : 0; /* seconds that the machine requires */
 	if (ceiling->operations > 0 && operations / ceiling->operations > least)
 		least = operations / ceiling->operations;

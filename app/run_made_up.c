@@ -49,6 +49,7 @@ struct dfg_err *dfg_run_made_up(const char *path, int64_t batch, struct dfg_run 
 {
 	struct dfg_session_options session;
 	DFG_TRY(dfg_execution_session(run->execution, &session));
+	session.profile = run->options->profile;
 	DFG_TRY(dfg_model_open(path, &run->input, &session, &run->model));
 	return time_steps(run, batch);
 }

@@ -96,8 +96,9 @@ static void print_figures(const struct figures *figures)
 	printf("peak   %zu bytes, %.2f times the file\n", figures->peak, (double)figures->peak / (double)figures->file);
 }
 
-static struct dfg_err *bench_graph(void)
+struct dfg_err *dfg_bench_graph(struct dfg_run_options *unused)
 {
+	(void)unused;
 	char temporary[] = P_tmpdir "/dfg-bench-XXXXXX";
 	struct figures figures = {0};
 	nodes = nodes < 0 ? NODES : nodes;
@@ -120,58 +121,72 @@ static struct dfg_err *bench_graph(void)
 	return err;
 }
 
-/* Some options are only for the generated graph, others only for a graph in a file. */
-static struct dfg_err *check_options(bool made)
+static const struct {
+	const char *name;
+	struct dfg_err *(*run)(struct dfg_run_options *options);
+} benches[] = {
+#define BENCH(name, run_bench, NUMBER) {#name, run_bench},
+#include "cmd/bench.def"
+#undef BENCH
+};
+
+/* The numbers of benches; that of a graph in a file is BENCHES. */
+enum {
+#define BENCH(name, run_bench, NUMBER) NUMBER,
+#include "cmd/bench.def"
+#undef BENCH
+	BENCHES
+};
+
+/* Some options are only for the generated graph, others for a graph in a file, or for all that runs steps. */
+static struct dfg_err *check_options(int which)
 {
+	enum { MADE = 1 << GRAPH, STEPS = 1 << KERNELS | 1 << BENCHES, FILE_ONLY = 1 << BENCHES };
 	const struct {
 		const char *option;
-		bool given, made;
+		bool given;
+		int of;
 	} rows[] = {
-		{"nodes", nodes >= 0, true},
-		{"edges", edges >= 0, true},
-		{"output", output, true},
-		{"batch", batch >= 0, false},
-		{"fetch", run_options.fetch.count, false},
-		{"target", run_options.target.count, false},
-		{"repeat", run_options.repeat >= 0, false},
-		{"warmup", run_options.warmup, false},
+		{"nodes", nodes >= 0, MADE},
+		{"edges", edges >= 0, MADE},
+		{"output", output, MADE},
+		{"batch", batch >= 0, FILE_ONLY},
+		{"fetch", run_options.fetch.count, FILE_ONLY},
+		{"target", run_options.target.count, FILE_ONLY},
+		{"repeat", run_options.repeat >= 0, STEPS},
+		{"warmup", run_options.warmup, STEPS},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].given && rows[i].made != made)
+		if (rows[i].given && !(rows[i].of >> which & 1))
 			return DFG_ERR(DFG_USAGE, "--%s is only for %s", rows[i].option,
-				rows[i].made ? "the generated graph ('graph')" : "a graph in a file");
+				rows[i].of == MADE        ? "the generated graph ('graph')"
+				: rows[i].of == FILE_ONLY ? "a graph in a file"
+										  : "a graph in a file and for 'kernels'");
 	bool text = false;
 	if (output)
 		DFG_TRY(dfg_graph_format(&(struct dfg_graph_output){.path = output}, &text));
 	return text ? DFG_ERR(DFG_USAGE, "-o %s: the generated graph can only be written as .pb", output) : NULL;
 }
 
-static struct dfg_err *bench_allreduce(void)
-{
-	DFG_TRY(check_options(true));
-	if (nodes >= 0 || edges >= 0 || output)
-		return DFG_ERR(DFG_USAGE, "--nodes, --edges and -o are only for the generated graph ('graph')");
-	return dfg_bench_run_allreduce();
-}
-
 static struct dfg_err *bench(char **operands, int *out_status)
 {
-	bool made = !strcmp(*operands, "graph");
+	int which = 0;
 	(void)out_status;
-	if (!strcmp(*operands, "allreduce"))
-		return bench_allreduce();
-	if (dfg_bench_allreduce_is_asked())
+	while (which < BENCHES && strcmp(*operands, benches[which].name))
+		which++;
+	DFG_TRY(check_options(which));
+	if (which != ALLREDUCE && dfg_bench_allreduce_is_asked())
 		return DFG_ERR(DFG_USAGE, "--hosts, --algorithm, --sizes and --verify are only for bench allreduce");
-	DFG_TRY(check_options(made));
 	dfg_limit_memory();
-	return dfg_name_memory_limit(
-		made ? bench_graph() : dfg_bench_file(*operands, &run_options, batch < 0 ? 1 : batch), *operands);
+	struct dfg_err *err = which < BENCHES ? benches[which].run(&run_options)
+										  : dfg_bench_file(*operands, &run_options, batch < 0 ? 1 : batch);
+	return dfg_name_memory_limit(err, *operands);
 }
 
 const struct dfg_cmd dfg_cmd_bench = {
 	.name = "bench",
-	.operands = "G|graph|allreduce",
-	.summary = "time the steps of a graph, reading and writing a large one, or the all-reduce of replicas",
+	.operands = "G|graph|kernels|allreduce",
+	.summary = "time the steps of a graph, kernels, reading and writing a large graph, or the all-reduce of replicas",
 	.options = options,
 	.least = 1,
 	.most = 1,

@@ -49,8 +49,9 @@ static void put_text(void *arg, const struct dfg_bench_row *row)
 	fflush(stdout);
 }
 
-struct dfg_err *dfg_bench_run_allreduce(void)
+struct dfg_err *dfg_bench_run_allreduce(struct dfg_run_options *unused)
 {
+	(void)unused;
 	struct printing printing = {0};
 	if (!dfg_shared.placement.hosts)
 		return DFG_ERR(DFG_USAGE, "bench allreduce requires --hosts, as in --hosts local:2");

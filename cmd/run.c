@@ -71,7 +71,9 @@ static const struct dfg_opt execution_rows[] = {
 	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write the times of all nodes as a Chrome trace."},
 	{"profile", .flag = &O.profile,
 		.help = "Print the time of each op and node, and its share of the machine's limit."},
-	{"stats", .flag = &O.stats, .help = "Print memory, iterations, dead tokens and groups of ops of the last step."},
+	{"stats", .flag = &O.stats,
+		.help = "Print memory (its peak, and the most bytes of live values), iterations, dead tokens and groups of ops "
+				"of the last step."},
 	{0},
 };
 

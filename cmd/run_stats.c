@@ -117,6 +117,7 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		uint64_t value;
 	} lines[] = {
 		{"peak_bytes", stats->peak_bytes},
+		{"live_bytes", stats->live_bytes},
 		{"iterations", stats->iterations},
 		{"dead_tokens", stats->dead_tokens},
 		{"saves", stats->saves},
