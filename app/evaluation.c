@@ -109,7 +109,7 @@ struct dfg_err *dfg_evaluation_check(struct dfg_evaluation *evaluation, const st
 		return dfg_loaded_check(evaluation->model, &variables, missing);
 	for (uint32_t i = 0; i < variables.count; i++)
 		if (missing[i])
-			DFG_TRY(check_trained(evaluation, run, &evaluation->own.file.graph.node[variables.place[i].node]));
+			DFG_TRY(check_trained(evaluation, run, &evaluation->own.file.graph.node[variables.ref[i].node]));
 	return NULL;
 }
 
@@ -124,7 +124,7 @@ static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const s
 			err = dfg_no_memory("the evaluation");
 	if (!err)
 		err = dfg_err_note(
-			dfg_session_variables(run->model.session, run->variables.place, run->variables.count, run->variables.fact),
+			dfg_session_variables(run->model.session, run->variables.ref, run->variables.count, run->variables.fact),
 			"reading variables");
 	for (uint32_t i = 0; !err && i < evaluation->variables.count; i++) {
 		const char *name = evaluation->variables.name[i];
@@ -132,9 +132,9 @@ static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const s
 		struct dfg_tensor value;
 		if (from == DFG_NONE || !run->variables.fact[from].set)
 			continue;
-		err = dfg_session_read(run->model.session, &run->variables.place[from], &value);
+		err = dfg_session_read(run->model.session, &run->variables.ref[from], &value);
 		if (!err)
-			err = dfg_session_assign(evaluation->model->session, &evaluation->variables.place[i], &value);
+			err = dfg_session_assign(evaluation->model->session, &evaluation->variables.ref[i], &value);
 		err = dfg_err_note(err, "variable '%s'", name);
 	}
 	dfg_map_release(&names);

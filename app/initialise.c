@@ -118,11 +118,11 @@ static struct dfg_err *prepare(struct initialise *in)
 	for (uint32_t n = 0; n < nodes; n++)
 		in->number[n] = DFG_NONE;
 	for (uint32_t v = 0; v < variables; v++)
-		in->number[in->variables.place[v].node] = v;
+		in->number[in->variables.ref[v].node] = v;
 	uint32_t *by_node;
 	DFG_TRY(dfg_initialisers_find(in->graph, arena, &by_node));
 	for (uint32_t v = 0; v < variables; v++)
-		in->assign[v] = by_node[in->variables.place[v].node];
+		in->assign[v] = by_node[in->variables.ref[v].node];
 	return NULL;
 }
 

@@ -96,15 +96,15 @@ static void sort_out(
 	const struct dfg_graph *graph = &model->file.graph;
 	bool marked = has_marks(graph);
 	for (uint32_t v = 0; v < variables->count; v++) {
-		const struct dfg_node *node = &graph->node[variables->place[v].node];
+		const struct dfg_node *node = &graph->node[variables->ref[v].node];
 		if (variables->fact[v].set)
 			continue;
 		struct list *list = !missing[v] ? &lack->unread : is_slot(graph, node, marked) ? &lack->slots : &lack->needed;
 		if (list == &lack->needed && !loaded->partial)
 			add_name(list, node->name, list->count < NAMED ? nearest_array(loaded, node->name) : NULL);
-		else if (!loaded->told[variables->place[v].node])
+		else if (!loaded->told[variables->ref[v].node])
 			add_name(list, node->name, NULL);
-		loaded->told[variables->place[v].node] = true;
+		loaded->told[variables->ref[v].node] = true;
 	}
 	end_list(&lack->needed);
 	end_list(&lack->slots);

@@ -217,15 +217,16 @@ static struct dfg_err *divide(const struct dfg_spread_samples *spread, const str
 	return NULL;
 }
 
-/* Copies rows to their places in the batch; the batch has the bytes of its own strings. */
-static struct dfg_err *put_rows(const struct dfg_coordinator_rows *rows, const int64_t *place, struct dfg_tensor *batch)
+/* Copies rows to their positions in the batch; the batch has the bytes of its own strings. */
+static struct dfg_err *put_rows(
+	const struct dfg_coordinator_rows *rows, const int64_t *position, struct dfg_tensor *batch)
 {
 	struct dfg_shape row = batch->shape;
 	row.dim[0] = 1;
 	int64_t elements = dfg_shape_count(&row);
 	const struct dfg_string *text = rows->batch.data;
 	for (int64_t i = 0; i < rows->n; i++) {
-		int64_t from = i * elements, to = place[i] * elements;
+		int64_t from = i * elements, to = position[i] * elements;
 		if (batch->dtype != DFG_STRING)
 			memcpy(dfg_tensor_at(batch, to), dfg_tensor_at(&rows->batch, from),
 				(size_t)elements * dfg_dtype_size(batch->dtype));

@@ -31,7 +31,7 @@ static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_
 	if (!target)
 		return dfg_no_memory("the variables");
 	for (uint32_t i = 0; i < variables->count; i++)
-		target[i] = variables->place[i].node;
+		target[i] = variables->ref[i].node;
 	struct dfg_step step = {.target = target, .n_target = variables->count};
 	struct dfg_err *err = dfg_session_plan(model->session, &step, &plan);
 	if (!err)
@@ -48,7 +48,7 @@ static struct dfg_err *of_variable(
 
 static struct dfg_err *ask_facts(const struct dfg_model *model, const struct dfg_variables *variables)
 {
-	struct dfg_err *err = dfg_session_variables(model->session, variables->place, variables->count, variables->fact);
+	struct dfg_err *err = dfg_session_variables(model->session, variables->ref, variables->count, variables->fact);
 	return dfg_err_note(err, "reading variables");
 }
 
@@ -62,7 +62,7 @@ static struct dfg_err *look_up(const struct dfg_model *model, struct dfg_variabl
 		if (!variables->fact[i].dtype)
 			continue;
 		variables->name[variables->count] = variables->name[i];
-		variables->place[variables->count] = variables->place[i];
+		variables->ref[variables->count] = variables->ref[i];
 		variables->fact[variables->count++] = variables->fact[i];
 	}
 	return NULL;
@@ -76,15 +76,15 @@ static struct dfg_err *drop_doubles(struct dfg_variables *variables)
 	uint32_t all = variables->count;
 	variables->count = 0;
 	for (uint32_t i = 0; !err && i < all; i++) {
-		struct dfg_variable_place place = variables->place[i];
+		struct dfg_variable_ref ref = variables->ref[i];
 		bool new = false;
 		uint32_t number;
-		if (!dfg_map_put(&names, place.name, strlen(place.name), &number, &new))
+		if (!dfg_map_put(&names, ref.name, strlen(ref.name), &number, &new))
 			err = dfg_no_memory("the variables");
 		if (err || !new)
 			continue;
 		variables->name[variables->count] = variables->name[i];
-		variables->place[variables->count++] = place;
+		variables->ref[variables->count++] = ref;
 	}
 	dfg_map_release(&names);
 	return err;
@@ -97,17 +97,17 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 	for (uint32_t n = 0; n < graph->count; n++)
 		all.count += is_variable(&graph->node[n]);
 	all.name = dfg_arena_zeros(&model->arena, all.count, sizeof *all.name);
-	all.place = dfg_arena_zeros(&model->arena, all.count, sizeof *all.place);
+	all.ref = dfg_arena_zeros(&model->arena, all.count, sizeof *all.ref);
 	all.fact = dfg_arena_zeros(&model->arena, all.count, sizeof *all.fact);
-	if (!all.name || !all.place || !all.fact)
+	if (!all.name || !all.ref || !all.fact)
 		return dfg_no_memory("the variables");
 	all.count = 0;
 	for (uint32_t n = 0; n < graph->count; n++) {
 		if (!is_variable(&graph->node[n]))
 			continue;
 		all.name[all.count] = graph->node[n].name;
-		all.place[all.count] = (struct dfg_variable_place){n, state_name(model, &graph->node[n])};
-		if (!all.place[all.count++].name)
+		all.ref[all.count] = (struct dfg_variable_ref){n, state_name(model, &graph->node[n])};
+		if (!all.ref[all.count++].name)
 			return dfg_no_memory("the variables");
 	}
 	if (all.count)
@@ -127,7 +127,7 @@ static struct dfg_err *read_values(
 		if (!variables->fact[i].set)
 			continue;
 		DFG_TRY(dfg_err_note(
-			dfg_session_read(model->session, &variables->place[i], &value), "variable '%s'", variables->name[i]));
+			dfg_session_read(model->session, &variables->ref[i], &value), "variable '%s'", variables->name[i]));
 		DFG_TRY(dfg_arrays_add(out_arrays, variables->name[i], &value));
 	}
 	return NULL;
@@ -251,7 +251,7 @@ struct dfg_err *dfg_variables_load(
 		if (!by_variable[i])
 			continue;
 		DFG_TRY(dfg_tensor_share(&by_variable[i]->tensor, &value));
-		DFG_TRY(of_variable(model, &variables, i, dfg_session_assign(model->session, &variables.place[i], &value)));
+		DFG_TRY(of_variable(model, &variables, i, dfg_session_assign(model->session, &variables.ref[i], &value)));
 	}
 	return NULL;
 }

@@ -7,7 +7,7 @@
 /* The variables of a model in the order of the graph. Their values are in the session. */
 struct dfg_variables {
 	const char **name; /* names of their nodes */
-	struct dfg_variable_place *place;
+	struct dfg_variable_ref *ref;
 	struct dfg_variable_fact *fact; /* dtype, shape and state as last reported by the session */
 	uint32_t count;
 };

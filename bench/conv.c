@@ -94,7 +94,7 @@ static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 {
 	void *memory;
 	DFG_TRY(take(ctx->runner, bytes, &memory));
-	*ctx->out[i] = (struct dfg_tensor){.data = memory, .room = bytes};
+	*ctx->out[i] = (struct dfg_tensor){.data = memory, .capacity = bytes};
 	return NULL;
 }
 

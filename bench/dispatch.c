@@ -46,7 +46,7 @@ static double measure(struct bench *bench, struct dfg_edge fetch, float x, float
 	struct dfg_plan *plan;
 	struct dfg_session_options options = {.threads = 1};
 	struct dfg_step step = {.feed = &bench->x, .n_feed = 1, .fetch = &fetch, .n_fetch = 1};
-	struct dfg_tensor feed = {.dtype = DFG_F32, .shape = DFG_SHAPE_SCALAR, .data = &x, .room = sizeof x}, out;
+	struct dfg_tensor feed = {.dtype = DFG_F32, .shape = DFG_SHAPE_SCALAR, .data = &x, .capacity = sizeof x}, out;
 	static double time[RUNS];
 	expect(dfg_session_new(&bench->graph, &options, &session));
 	expect(dfg_session_plan(session, &step, &plan));

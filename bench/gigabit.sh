@@ -50,7 +50,7 @@ cat >tcp.py <<'.'
 import socket, statistics, sys, time
 
 ADDRESS, ROOM = ("10.77.0.12", 7000), bytearray(1 << 20)
-ROWS = ("1 Gb/s: 64 MB", 64 << 20, 6, 1e3), ("1 Gb/s: loop, a trip", 4, 1000, 1e6)
+ROWS = ("1 Gb/s: 64 MB", 64 << 20, 6, 1e3), ("1 Gb/s: loop, an iteration", 4, 1000, 1e6)
 
 
 def hear(peer, count):
@@ -95,7 +95,7 @@ _, total = loop (i = 0, s = 0.0) while i < n {
 }
 output sum = total
 .
-row '1 Gb/s: loop, a trip' 1000 loop.dfg --feed n=1000 --place '*=w0' --place '*far*=w1' --warmup 2 --repeat 10
+row '1 Gb/s: loop, an iteration' 1000 loop.dfg --feed n=1000 --place '*=w0' --place '*far*=w1' --warmup 2 --repeat 10
 
 cat >null.dfg <<'.'
 input x: f32[]

@@ -30,6 +30,6 @@ _, total = loop (i = 0, s = 0.0) while i < n {
 output sum = total
 .
 for transport in shm libcurl; do
-	row "loop over $transport, a trip" 1000 "$SCRATCH/far.dfg" --feed n=1000 --hosts local:2 --place '*=w0' \
+	row "loop over $transport, an iteration" 1000 "$SCRATCH/far.dfg" --feed n=1000 --hosts local:2 --place '*=w0' \
 		--place '*far*=w1' --threads 1 --transport $transport --warmup 2 --repeat 10
 done

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 /*
  * The cost to hand tensors to another process, by each kind of link: 4 bytes there and back while both ends poll,
- * and while both sleep in between; 64 MB into room that is there. In the same run the same over a socket of TCP and a Unix
+ * and while both sleep in between; 64 MB into buffer that is there. In the same run the same over a socket of TCP and a Unix
  * socket, and what copying the 64 MB within one process costs. Medians. See bench/rows.txt.
  */
 #include "bench/bench.h"
@@ -20,8 +20,8 @@
 
 enum { LARGE = 64 << 20, TRIPS = 5000, SLOW_TRIPS = 300, LARGE_TRIPS = 9, PAUSE_US = 300, MS = 10000 };
 static const char secret[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-static struct dfg_tensor room; /* where large tensors come */
-static cpu_set_t cores;        /* that this program may use */
+static struct dfg_tensor buffer; /* where large tensors come */
+static cpu_set_t cores;          /* that this program may use */
 
 /* A process to a core, where there is more than one: as MPI does, and as chance may not. */
 static void bind_to(int nth)
@@ -46,12 +46,12 @@ struct side {
 };
 enum { QUIET, POLLED };
 
-static struct dfg_err *give_room(
+static struct dfg_err *allocate(
 	void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
 {
 	(void)arg;
 	if (dfg_shape_count(shape) == LARGE)
-		return dfg_tensor_share(&room, out_tensor);
+		return dfg_tensor_share(&buffer, out_tensor);
 	return dfg_tensor_new(dtype, shape, out_tensor);
 }
 
@@ -64,7 +64,7 @@ static void send_tensor(struct dfg_link *link, uint32_t number, const struct dfg
 static void send_word(struct dfg_link *link, uint32_t number)
 {
 	int32_t word = 7;
-	send_tensor(link, number, &(struct dfg_tensor){.dtype = DFG_I32, .data = &word, .room = sizeof word});
+	send_tensor(link, number, &(struct dfg_tensor){.dtype = DFG_I32, .data = &word, .capacity = sizeof word});
 }
 
 static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
@@ -91,7 +91,7 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 
 static struct dfg_link_sink sink_of(struct side *side)
 {
-	return (struct dfg_link_sink){.arg = side, .deliver = deliver, .lost = lost, .room = give_room};
+	return (struct dfg_link_sink){.arg = side, .deliver = deliver, .lost = lost, .allocate = allocate};
 }
 
 static _Noreturn void *serve(void *arg)
@@ -116,7 +116,7 @@ static void await(struct side *side, long n, bool polls)
 }
 
 /* ns for a round trip of the tensor and a word, polled for by both sides or after a pause that both have slept. */
-static double trips(struct side *side, const struct dfg_tensor *tensor, int n, bool polls)
+static double round_trips(struct side *side, const struct dfg_tensor *tensor, int n, bool polls)
 {
 	static double time[TRIPS];
 	for (int i = 0; i < n; i++) {
@@ -143,11 +143,11 @@ static void report(const char *kind, const char *what, double value, const char 
 
 static void measure_link(const char *kind, struct side *side, const struct dfg_tensor *large)
 {
-	trips(side, NULL, TRIPS / 10, true);
-	report(kind, "4 bytes, polled", trips(side, NULL, TRIPS, true) / 1e3, "");
-	report(kind, "4 bytes, slept", trips(side, NULL, SLOW_TRIPS, false) / 1e3, "");
-	trips(side, large, 2, true);
-	report(kind, "64 MB", trips(side, large, LARGE_TRIPS, true) / 1e6, "");
+	round_trips(side, NULL, TRIPS / 10, true);
+	report(kind, "4 bytes, polled", round_trips(side, NULL, TRIPS, true) / 1e3, "");
+	report(kind, "4 bytes, slept", round_trips(side, NULL, SLOW_TRIPS, false) / 1e3, "");
+	round_trips(side, large, 2, true);
+	report(kind, "64 MB", round_trips(side, large, LARGE_TRIPS, true) / 1e6, "");
 }
 
 static void memory_link(const struct dfg_tensor *large)
@@ -155,7 +155,7 @@ static void memory_link(const struct dfg_tensor *large)
 	static struct side near, far = {.answers = true};
 	struct dfg_link_sink a = sink_of(&near), b = sink_of(&far);
 	pthread_t thread;
-	a.room = b.room = NULL;
+	a.allocate = b.allocate = NULL;
 	expect(dfg_link_memory_pair(&a, 1, &b, 0, &near.link, &far.link));
 	if (pthread_create(&thread, NULL, serve, &far))
 		exit(1);
@@ -224,7 +224,7 @@ static void answer(int fd, char *bytes, size_t count, int n, bool spins)
 	}
 }
 
-static double socket_trips(int fd, char *bytes, size_t count, int n, bool spins, bool pauses)
+static double socket_round_trips(int fd, char *bytes, size_t count, int n, bool spins, bool pauses)
 {
 	static double time[TRIPS];
 	for (int i = 0; i < n; i++) {
@@ -251,9 +251,9 @@ static void measure_socket(const char *name, int near, int far, char *bytes)
 		_exit(0);
 	}
 	close(far);
-	report("shm", "4 bytes, polled", socket_trips(near, bytes, 4, TRIPS, true, false) / 1e3, name);
-	report("shm", "4 bytes, slept", socket_trips(near, bytes, 4, SLOW_TRIPS, false, true) / 1e3, name);
-	report("shm", "64 MB", socket_trips(near, bytes, LARGE, LARGE_TRIPS, false, false) / 1e6, name);
+	report("shm", "4 bytes, polled", socket_round_trips(near, bytes, 4, TRIPS, true, false) / 1e3, name);
+	report("shm", "4 bytes, slept", socket_round_trips(near, bytes, 4, SLOW_TRIPS, false, true) / 1e3, name);
+	report("shm", "64 MB", socket_round_trips(near, bytes, LARGE, LARGE_TRIPS, false, false) / 1e6, name);
 	close(near);
 	waitpid(child, NULL, 0);
 }
@@ -306,7 +306,7 @@ int main(void)
 {
 	int ends[2];
 	sched_getaffinity(0, sizeof cores, &cores);
-	room = large_tensor();
+	buffer = large_tensor();
 	struct dfg_tensor large = large_tensor();
 	if (pipe(ends))
 		return 1;
@@ -314,13 +314,13 @@ int main(void)
 	if (!child) {
 		close(ends[1]);
 		bind_to(1);
-		memset(room.data, 2, LARGE); /* pages of its own */
+		memset(buffer.data, 2, LARGE); /* pages of its own */
 		shm_far_side(ends[0]);
 	}
 	bind_to(0);
-	copy(room.data, large.data);
-	tcp_socket(room.data);
-	unix_socket(room.data);
+	copy(buffer.data, large.data);
+	tcp_socket(buffer.data);
+	unix_socket(buffer.data);
 	shm_link(ends[1], &large);
 	waitpid(child, NULL, 0);
 	sched_setaffinity(0, sizeof cores, &cores);

@@ -136,24 +136,24 @@ static void become(struct bench *bench, const struct variable *variable, struct 
 
 static struct dfg_tensor scalar(int32_t *value)
 {
-	return (struct dfg_tensor){.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = value, .room = sizeof *value};
+	return (struct dfg_tensor){.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = value, .capacity = sizeof *value};
 }
 
 /* while i < x: i += 1 */
 static void count(void)
 {
-	enum { TRIPS = 10000 };
+	enum { ITERATIONS = 10000 };
 	struct bench bench;
 	struct dfg_tensor out;
-	int32_t trips = TRIPS;
-	struct dfg_tensor feed = scalar(&trips);
+	int32_t iterations = ITERATIONS;
+	struct dfg_tensor feed = scalar(&iterations);
 	begin(&bench, DFG_I32, &DFG_SHAPE_SCALAR);
 	struct variable i = carry(&bench, number(&bench, 0));
 	struct dfg_edge most = enter(&bench, bench.x, true), one = enter(&bench, number(&bench, 1), true);
 	switch_on(&bench, &i, op1(&bench, "LoopCond", op(&bench, "Less", i.merge, most)));
 	become(&bench, &i, op(&bench, "AddV2", i.body, one));
 	double ns = measure(&bench, &feed, i.left, 400, &out);
-	report("loop that counts, a trip", ns / TRIPS, *(int32_t *)out.data == TRIPS);
+	report("loop that counts, an iteration", ns / ITERATIONS, *(int32_t *)out.data == ITERATIONS);
 	dfg_tensor_release(&out);
 	end(&bench);
 }
@@ -249,11 +249,11 @@ static void fizzbuzz(void)
 /* while x > 1: x = x // 2 if x is even, else 3 x + 1 */
 static void collatz(void)
 {
-	enum { TRIPS = 1348 };
+	enum { ITERATIONS = 1348 };
 	struct bench bench;
 	struct dfg_tensor out;
 	int64_t start = 989345275647;
-	struct dfg_tensor feed = {.dtype = DFG_I64, .shape = DFG_SHAPE_SCALAR, .data = &start, .room = sizeof start};
+	struct dfg_tensor feed = {.dtype = DFG_I64, .shape = DFG_SHAPE_SCALAR, .data = &start, .capacity = sizeof start};
 	begin(&bench, DFG_I64, &DFG_SHAPE_SCALAR);
 	struct dfg_edge zero = typed(&bench, DFG_I64, 0), in[4];
 	struct variable x = carry(&bench, bench.x), steps = carry(&bench, zero);
@@ -270,7 +270,7 @@ static void collatz(void)
 	become(&bench, &x, op(&bench, "Merge", half, more));
 	become(&bench, &steps, op(&bench, "AddV2", steps.body, in[1]));
 	double ns = measure(&bench, &feed, steps.left, 400, &out);
-	report("Collatz in i64, a trip", ns / TRIPS, *(int64_t *)out.data == TRIPS);
+	report("Collatz in i64, an iteration", ns / ITERATIONS, *(int64_t *)out.data == ITERATIONS);
 	dfg_tensor_release(&out);
 	end(&bench);
 }
@@ -278,17 +278,18 @@ static void collatz(void)
 /* 10,000 times y = (y + x / y) / 2 */
 static void newton(void)
 {
-	enum { TRIPS = 10000 };
+	enum { ITERATIONS = 10000 };
 	struct bench bench;
 	struct dfg_tensor out;
 	double square = 2, half = 0.5;
-	struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &square, .room = sizeof square};
-	struct dfg_tensor factor = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &half, .room = sizeof half};
+	struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &square, .capacity = sizeof square};
+	struct dfg_tensor factor = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &half, .capacity = sizeof half};
 	struct dfg_edge constant;
 	begin(&bench, DFG_F64, &DFG_SHAPE_SCALAR);
 	expect(dfg_build_const(&bench.build, "half", &factor, &constant));
 	struct variable i = carry(&bench, number(&bench, 0)), y = carry(&bench, bench.x);
-	struct dfg_edge most = enter(&bench, number(&bench, TRIPS), true), one = enter(&bench, number(&bench, 1), true);
+	struct dfg_edge most = enter(&bench, number(&bench, ITERATIONS), true),
+					one = enter(&bench, number(&bench, 1), true);
 	struct dfg_edge x = enter(&bench, bench.x, true), by = enter(&bench, constant, true);
 	struct dfg_edge on = op1(&bench, "LoopCond", op(&bench, "Less", i.merge, most));
 	switch_on(&bench, &i, on);
@@ -296,7 +297,7 @@ static void newton(void)
 	become(&bench, &y, op(&bench, "Mul", op(&bench, "AddV2", y.body, op(&bench, "RealDiv", x, y.body)), by));
 	become(&bench, &i, op(&bench, "AddV2", i.body, one));
 	double ns = measure(&bench, &feed, y.left, 100, &out);
-	report("Newton in f64, a trip", ns / TRIPS, fabs(*(double *)out.data - sqrt(2)) < 1e-15);
+	report("Newton in f64, an iteration", ns / ITERATIONS, fabs(*(double *)out.data - sqrt(2)) < 1e-15);
 	dfg_tensor_release(&out);
 	end(&bench);
 }
@@ -315,11 +316,11 @@ static struct dfg_edge keyed(struct bench *bench, const char *name, struct dfg_e
 /* v = v * w + w, 10,000 times from x, all f32[64], and what the sum of its elements changes with w. */
 static void gradient(void)
 {
-	enum { TRIPS = 10000, WIDE = 64 };
+	enum { ITERATIONS = 10000, WIDE = 64 };
 	struct bench bench;
 	struct dfg_tensor out, w, ones;
 	float x[WIDE];
-	struct dfg_tensor feed = {.dtype = DFG_F32, .shape = DFG_SHAPE_VECTOR(WIDE), .data = x, .room = sizeof x};
+	struct dfg_tensor feed = {.dtype = DFG_F32, .shape = DFG_SHAPE_VECTOR(WIDE), .data = x, .capacity = sizeof x};
 	double value[WIDE], slope[WIDE] = {0};
 	begin(&bench, DFG_F32, &DFG_SHAPE_VECTOR(WIDE));
 	expect(dfg_tensor_new(DFG_F32, &DFG_SHAPE_VECTOR(WIDE), &w));
@@ -329,7 +330,7 @@ static void gradient(void)
 		((float *)w.data)[k] = 0.5f + (float)k / 512;
 		((float *)ones.data)[k] = 1;
 	}
-	for (int i = 0; i < TRIPS; i++)
+	for (int i = 0; i < ITERATIONS; i++)
 		for (int k = 0; k < WIDE; k++) {
 			double by = ((float *)w.data)[k];
 			slope[k] = slope[k] * by + value[k] + 1;
@@ -340,7 +341,7 @@ static void gradient(void)
 	expect(dfg_build_const(&bench.build, "ones", &ones, &unit));
 	struct dfg_edge zero = number(&bench, 0), step = number(&bench, 1);
 	struct variable i = carry(&bench, zero), v = carry(&bench, bench.x);
-	struct dfg_edge most = enter(&bench, number(&bench, TRIPS), true), one = enter(&bench, step, true);
+	struct dfg_edge most = enter(&bench, number(&bench, ITERATIONS), true), one = enter(&bench, step, true);
 	struct dfg_edge by = enter(&bench, weight, true);
 	struct dfg_edge on = op1(&bench, "LoopCond", op(&bench, "Less", i.merge, most));
 	switch_on(&bench, &i, on);
@@ -366,22 +367,22 @@ static void gradient(void)
 	bool right = true;
 	for (int k = 0; k < WIDE; k++)
 		right &= fabs(((float *)out.data)[k] - slope[k]) < 1e-4 * (1 + fabs(slope[k]));
-	report("loop of f32[64] with gradient", ns / TRIPS, right);
+	report("loop of f32[64] with gradient", ns / ITERATIONS, right);
 	dfg_tensor_release(&out);
 	dfg_tensor_release(&w);
 	dfg_tensor_release(&ones);
 	end(&bench);
 }
 
-/* v = v * 0.99, 20,000 times from 1, of f32[64]: 0 when denormals are flushed, else a denormal from 8,700 trips on. */
+/* v = v * 0.99, 20,000 times from 1, of f32[64]: 0 when denormals are flushed, else a denormal from 8,700 iterations on. */
 static void decay(const char *name, enum dfg_denormals mode)
 {
 	enum { TRIPS = 20000, WIDE = 64 };
 	struct bench bench;
 	struct dfg_tensor out;
 	float x[WIDE], factor = 0.99F;
-	struct dfg_tensor feed = {.dtype = DFG_F32, .shape = DFG_SHAPE_VECTOR(WIDE), .data = x, .room = sizeof x};
-	struct dfg_tensor by = {.dtype = DFG_F32, .shape = DFG_SHAPE_SCALAR, .data = &factor, .room = sizeof factor};
+	struct dfg_tensor feed = {.dtype = DFG_F32, .shape = DFG_SHAPE_VECTOR(WIDE), .data = x, .capacity = sizeof x};
+	struct dfg_tensor by = {.dtype = DFG_F32, .shape = DFG_SHAPE_SCALAR, .data = &factor, .capacity = sizeof factor};
 	struct dfg_edge constant;
 	for (int k = 0; k < WIDE; k++)
 		x[k] = 1;
@@ -412,7 +413,7 @@ int main(void)
 	collatz();
 	newton();
 	gradient();
-	decay("decay of f32[64], a trip", DFG_FLUSH);
-	decay("decay, denormals kept, a trip", DFG_KEEP);
+	decay("decay of f32[64], an iteration", DFG_FLUSH);
+	decay("decay, denormals kept, an iteration", DFG_KEEP);
 	return 0;
 }

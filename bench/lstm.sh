@@ -17,7 +17,7 @@ row() { # NAME OPTIONS
 	"$dfg" bench "$@" --threads 1 --json | sed "s/.*\"median_us\": \([0-9.]*\).*/$name\t\1/"
 }
 program 1 128 loop >"$SCRATCH/one.dfg"
-row 'LSTM 1x128, 50 trips' "$SCRATCH/one.dfg" --repeat 300
+row 'LSTM 1x128, 50 iterations' "$SCRATCH/one.dfg" --repeat 300
 for how in loop unrolled; do
 	program 64 128 $how >"$SCRATCH/$how.dfg"
 	"$dfg" grad "$SCRATCH/$how.dfg" --loss loss --optimizer 'sgd(lr=0.01)' -o "$SCRATCH/$how.pb"

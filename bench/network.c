@@ -65,7 +65,7 @@ static void raw_peer(int fd, char *bulk)
 	}
 }
 
-static double raw_trips(int fd, int flags)
+static double raw_round_trips(int fd, int flags)
 {
 	static double took[TRIPS];
 	char word[4] = "abc";
@@ -110,7 +110,7 @@ struct end {
 	struct dfg_tensor word, place;
 	_Atomic uint32_t came, done;
 	struct dfg_event event;
-	_Atomic int trips; /* asleep: the thread that reads sends the next one */
+	_Atomic int round_trips; /* asleep: the thread that reads sends the next one */
 	double begin, took[TRIPS];
 };
 
@@ -130,11 +130,11 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 		tell(end, SMALL, &end->word);
 	dfg_tensor_release(&message->tensor);
 	atomic_fetch_add(&end->came, 1);
-	int left = atomic_load(&end->trips);
+	int left = atomic_load(&end->round_trips);
 	if (!end->child && left > 0) {
 		if (left <= TRIPS)
 			end->took[left - 1] = (now() - end->begin) / 1e3;
-		atomic_store(&end->trips, left - 1);
+		atomic_store(&end->round_trips, left - 1);
 		end->begin = now();
 		if (left > 1)
 			tell(end, SMALL, &end->word);
@@ -143,7 +143,7 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 }
 
 /* Each tensor replaces the one before, as it would in a plan. */
-static struct dfg_err *room(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out)
+static struct dfg_err *allocate(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out)
 {
 	struct end *end = arg;
 	if (end->place.dtype != dtype || !dfg_shape_equal(&end->place.shape, shape)) {
@@ -172,9 +172,9 @@ static void await(struct end *end, uint32_t came)
 static double trips_asleep(struct end *end)
 {
 	end->begin = now();
-	atomic_store(&end->trips, TRIPS + WARM);
+	atomic_store(&end->round_trips, TRIPS + WARM);
 	tell(end, SMALL, &end->word);
-	while (atomic_load(&end->trips))
+	while (atomic_load(&end->round_trips))
 		usleep(1000);
 	return median(end->took, TRIPS);
 }
@@ -212,7 +212,7 @@ static void open_end(struct end *end, bool child, const char *secret, int to, in
 	struct dfg_http_links_options options = {.self = child,
 		.address = "127.0.0.1",
 		.secret = secret,
-		.sink = {.arg = end, .deliver = deliver, .lost = lost, .room = room},
+		.sink = {.arg = end, .deliver = deliver, .lost = lost, .allocate = allocate},
 		.tls = getenv("TLS")};
 	end->child = child;
 	expect(dfg_tensor_new(DFG_F32, &DFG_SHAPE_SCALAR, &end->word));
@@ -255,8 +255,8 @@ static void link_rows(struct end *end, int begin)
 
 static void raw_rows(int fd, const char *bytes)
 {
-	printf("4 bytes there and back, asleep\t%.3f\tTCP\n", raw_trips(fd, 0));
-	printf("4 bytes there and back, awake\t%.3f\tTCP\n", raw_trips(fd, MSG_DONTWAIT));
+	printf("4 bytes there and back, asleep\t%.3f\tTCP\n", raw_round_trips(fd, 0));
+	printf("4 bytes there and back, awake\t%.3f\tTCP\n", raw_round_trips(fd, MSG_DONTWAIT));
 	printf("64 MB to another process\t%.3f\tTCP\n", raw_bulk(fd, bytes));
 }
 

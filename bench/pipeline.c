@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STAGES = 8, TRIPS = 64, WINDOW_MOST = 32 };
+enum { STAGES = 8, ITERATIONS = 64, WINDOW_MOST = 32 };
 enum { STAGE_MS = 5 };
 
 static void expect(struct dfg_err *err)
@@ -31,7 +31,7 @@ static double now(void)
 struct pipeline {
 	struct dfg_builder build;
 	int window;
-	struct dfg_edge zero, one, trips, predicate;
+	struct dfg_edge zero, one, iterations, predicate;
 };
 
 /* A variable of the loop: what it is in the condition, in the body and after the loop. */
@@ -97,8 +97,8 @@ static struct dfg_edge make(struct pipeline *p, struct dfg_graph *graph)
 	expect(dfg_builder_init(&p->build, graph));
 	expect(dfg_build_float(&p->build, "zero", DFG_F32, 0, &p->zero));
 	expect(dfg_build_float(&p->build, "one", DFG_F32, 1, &p->one));
-	expect(dfg_build_float(&p->build, "trips", DFG_F32, TRIPS, &p->trips));
-	limit = enter(p, p->trips, true);
+	expect(dfg_build_float(&p->build, "iterations", DFG_F32, ITERATIONS, &p->iterations));
+	limit = enter(p, p->iterations, true);
 	step = enter(p, p->one, true);
 	for (int i = 0; i <= STAGES; i++)
 		merged[i] = merge(p);
@@ -131,7 +131,7 @@ static double run(int window)
 	double start = now();
 	expect(dfg_plan_run(plan, NULL, &last));
 	double seconds = now() - start;
-	if (*(float *)last.data != TRIPS) {
+	if (*(float *)last.data != ITERATIONS) {
 		fprintf(stderr, "WRONG VALUE %g\n", *(float *)last.data);
 		exit(1);
 	}
@@ -145,18 +145,18 @@ static double run(int window)
 /* An iteration begins a stage after the one before it, and not before the one a window ago has ended. */
 static double ideal(int window)
 {
-	int start[TRIPS] = {0};
-	for (int i = 1; i < TRIPS; i++) {
+	int start[ITERATIONS] = {0};
+	for (int i = 1; i < ITERATIONS; i++) {
 		start[i] = start[i - 1] + 1;
 		if (i >= window && start[i] < start[i - window] + STAGES)
 			start[i] = start[i - window] + STAGES;
 	}
-	return (double)STAGES * TRIPS / (start[TRIPS - 1] + STAGES);
+	return (double)STAGES * ITERATIONS / (start[ITERATIONS - 1] + STAGES);
 }
 
 int main(void)
 {
-	const double one_by_one = STAGE_MS * 1e-3 * STAGES * TRIPS;
+	const double one_by_one = STAGE_MS * 1e-3 * STAGES * ITERATIONS;
 	for (int window = 1; window <= WINDOW_MOST; window *= 2) {
 		double speed = one_by_one / run(window);
 		printf(

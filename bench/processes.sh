@@ -42,8 +42,8 @@ ideal() { # WINDOW
 }
 for window in 1 2 4 8 16 32; do
 	pipeline $window >"$SCRATCH/pipeline.dfg"
-	row "8 stages, 64 trips, window $window" 1 "$SCRATCH/pipeline.dfg" --hosts local:8
-	printf '8 stages, 64 trips, window %s\t%s\tideal\n' $window "$(ideal $window)"
+	row "8 stages, window $window" 1 "$SCRATCH/pipeline.dfg" --hosts local:8
+	printf '8 stages, window %s\t%s\tideal\n' $window "$(ideal $window)"
 done
 
 # A layer on each of two workers: while one is at a step of the sequence the other is at the one before.

@@ -1,5 +1,5 @@
 /*
- * The cost and the saving of recomputing a loop's iterations: a training step of an LSTM of 1,000 trips that keeps everything,
+ * The cost and the saving of recomputing a loop's iterations: a training step of an LSTM of 1,000 iterations that keeps everything,
  * and of one that keeps what some sqrt(2000) of them begin with, in turn and in one process; memory and time of the second
  * in parts of the first. The losses are the same.
  */
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { ROUNDS = 7, TRIPS = 1000, BATCH = 8, UNITS = 128 };
+enum { ROUNDS = 7, ITERATIONS = 1000, BATCH = 8, UNITS = 128 };
 
 static const char program[] =
 	"input xs: f32[1000, 8, 128]\n"
@@ -76,7 +76,7 @@ static float step(struct trainer *trainer, const struct dfg_tensor *xs, double *
 
 static void set_feed(struct dfg_tensor *xs)
 {
-	const struct dfg_shape shape = {.rank = 3, .dim = {TRIPS, BATCH, UNITS}};
+	const struct dfg_shape shape = {.rank = 3, .dim = {ITERATIONS, BATCH, UNITS}};
 	unsigned random = 1;
 	expect(dfg_tensor_new(DFG_F32, &shape, xs));
 	for (int64_t i = 0; i < dfg_shape_count(&shape); i++) {
@@ -109,8 +109,8 @@ int main(void)
 	}
 	dfg_plan_stats(all.plan, &of_all);
 	dfg_plan_stats(less.plan, &of_less);
-	printf("LSTM, 1000 trips, memory again\t%f\n", (double)of_less.peak_bytes / (double)of_all.peak_bytes);
-	printf("LSTM, 1000 trips, time again\t%f\n", median(&less) / median(&all));
+	printf("LSTM, recomputation: memory\t%f\n", (double)of_less.peak_bytes / (double)of_all.peak_bytes);
+	printf("LSTM, recomputation: time\t%f\n", median(&less) / median(&all));
 	end(&all);
 	end(&less);
 	dfg_tensor_release(&xs);

@@ -96,11 +96,11 @@ static double measure(
 static double copy(const struct dfg_tensor *x, struct dfg_tensor *to)
 {
 	double least = 1e18;
-	int batch = (int)(4e6 / (double)x->room) + 1;
+	int batch = (int)(4e6 / (double)x->capacity) + 1;
 	for (int run = 0; run < RUNS; run++) {
 		double start = thread_time();
 		for (int i = 0; i < batch; i++) {
-			memcpy(to->data, x->data, x->room);
+			memcpy(to->data, x->data, x->capacity);
 			__asm__ volatile("" ::: "memory");
 		}
 		double each = (thread_time() - start) / batch;
@@ -128,7 +128,7 @@ static void compare(int i)
 	fill(&x);
 	begin(&subject, i);
 	double ns = measure(&subject, &x, false, RUNS, &y), as_it_is = measure(&subject, &x, true, 3, &plain);
-	bool same = y.room == plain.room && !memcmp(y.data, plain.data, dfg_tensor_bytes(&y));
+	bool same = y.capacity == plain.capacity && !memcmp(y.data, plain.data, dfg_tensor_bytes(&y));
 	printf("%s\t%.4g\n", cases[i].row, ns / unit);
 	printf("  the graph as it is: %.4g %s, memcpy: %.4g\n", as_it_is / unit, cases[i].unit, copy(&x, &plain) / unit);
 	dfg_tensor_release(&x), dfg_tensor_release(&y), dfg_tensor_release(&plain);

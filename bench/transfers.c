@@ -15,7 +15,7 @@
 static const char program[] =
 	"input n: i32[]\noutput last = loop (v = 0.0) for i in 0..n {\n\tw = v * 0.5\n\tnext w + 1.0\n}\n";
 
-enum { TRIPS = 20000, RUNS = 9 };
+enum { ITERATIONS = 20000, RUNS = 9 };
 
 struct worker {
 	struct dfg_rendezvous *rendezvous;
@@ -27,7 +27,7 @@ struct worker {
 	uint32_t target[16];
 	struct dfg_step step;
 	struct dfg_tensor value, result;
-	int32_t trips;
+	int32_t iterations;
 };
 
 /* Hands over at once, so that no link is measured. */
@@ -56,9 +56,11 @@ static void prepare(struct worker *worker, const struct dfg_graph *part)
 		if (!strcmp(node->name, "last"))
 			worker->fetch.node = n, worker->step.n_fetch = 1;
 	}
-	worker->trips = TRIPS;
-	worker->value = (struct dfg_tensor){
-		.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = &worker->trips, .room = sizeof worker->trips};
+	worker->iterations = ITERATIONS;
+	worker->value = (struct dfg_tensor){.dtype = DFG_I32,
+		.shape = DFG_SHAPE_SCALAR,
+		.data = &worker->iterations,
+		.capacity = sizeof worker->iterations};
 	expect(dfg_session_plan(worker->session, &worker->step, &worker->plan));
 }
 
@@ -69,7 +71,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* ns a trip. */
+/* ns an iteration. */
 static double measure(struct worker *worker)
 {
 	double time[RUNS];
@@ -92,7 +94,7 @@ static double measure(struct worker *worker)
 		dfg_tensor_release(&worker[0].result);
 	}
 	qsort(time, RUNS, sizeof *time, by_value);
-	return time[RUNS / 2] / TRIPS;
+	return time[RUNS / 2] / ITERATIONS;
 }
 
 static const char *const device[] = {"/job:worker/task:0/device:CPU:0", "/job:worker/task:1/device:CPU:0"};
@@ -137,7 +139,7 @@ static void loop(void)
 	expect(dfg_place(&graph, &facts, &place, &scratch, &placed));
 	expect(dfg_partition(&graph, &facts, placed, &place, &scratch, &parts));
 	begin(worker, parts.part);
-	printf("loop, an op elsewhere, a trip\t%.4g\n", measure(worker) / 1000);
+	printf("loop, an op elsewhere, an iteration\t%.4g\n", measure(worker) / 1000);
 	end(worker);
 	dfg_parts_release(&parts);
 	dfg_facts_release(&facts);

@@ -10,7 +10,7 @@
 
 struct summary {
 	double least, most, mean;
-	int64_t odd; /* number of NaN and infinite elements, which the other fields exclude */
+	int64_t not_finite; /* number of NaN and infinite elements, which the other fields exclude */
 	bool any;
 };
 
@@ -28,7 +28,7 @@ static struct summary summarise(const struct dfg_tensor *tensor)
 	for (int64_t i = 0; i < count; i++) {
 		double value = dfg_tensor_float(tensor, i);
 		if (!isfinite(value)) {
-			summary.odd++;
+			summary.not_finite++;
 			continue;
 		}
 		summary.least = finite && summary.least < value ? summary.least : value;
@@ -50,8 +50,8 @@ static void print_line(const struct dfg_array *array, int width, struct dfg_text
 		dfg_type_words(array->tensor.dtype, &array->tensor.shape).s);
 	if (summary.any)
 		dfg_text_add(out, "  min %.6g  max %.6g  mean %.6g", summary.least, summary.most, summary.mean);
-	if (summary.odd)
-		dfg_text_add(out, "  not finite %lld", (long long)summary.odd);
+	if (summary.not_finite)
+		dfg_text_add(out, "  not finite %lld", (long long)summary.not_finite);
 	dfg_text_put(out, "\n", 1);
 }
 
@@ -71,7 +71,7 @@ static void put_json(struct dfg_json_out *json, const struct dfg_array *array)
 		dfg_json_key(json, "mean"), dfg_json_f64(json, summary.mean);
 	}
 	if (array->tensor.data)
-		dfg_json_key(json, "not_finite"), dfg_json_int(json, summary.odd);
+		dfg_json_key(json, "not_finite"), dfg_json_int(json, summary.not_finite);
 	dfg_json_close(json, '}');
 }
 

@@ -21,7 +21,7 @@ static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, s
 	dfg_text_add(out, "\n");
 }
 
-static struct dfg_err *put_bill(struct dfg_plan_folder *plan, struct dfg_text *out, struct dfg_json_out *json)
+static struct dfg_err *put_estimate(struct dfg_plan_folder *plan, struct dfg_text *out, struct dfg_json_out *json)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_cost_estimate estimate = {.links = 0};
@@ -49,7 +49,7 @@ static struct dfg_err *put_summary(struct dfg_plan_folder *plan, struct dfg_text
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		dfg_text_add(
 			out, "w%u  %s  %" PRIu64 " node%s\n", i, plan->device[i], plan->nodes[i], plan->nodes[i] == 1 ? "" : "s");
-	DFG_TRY(put_bill(plan, out, NULL));
+	DFG_TRY(put_estimate(plan, out, NULL));
 	for (uint32_t i = 0; i < plan->parts.transfers; i++)
 		put_transfer(&plan->parts.transfer[i], i, out);
 	return NULL;
@@ -115,7 +115,7 @@ static struct dfg_err *put_json(struct dfg_plan_folder *plan, struct dfg_text *o
 		dfg_explain_transfer(&plan->parts.transfer[i], i, &json);
 	dfg_json_close(&json, ']');
 	dfg_json_key(&json, "bill");
-	struct dfg_err *err = put_bill(plan, NULL, &json);
+	struct dfg_err *err = put_estimate(plan, NULL, &json);
 	dfg_json_close(&json, '}');
 	dfg_text_add(&json.text, "\n");
 	*out = json.text;

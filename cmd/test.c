@@ -38,7 +38,7 @@ struct report {
 	struct count all;
 	struct dfg_map tag;
 	struct count *by_tag;
-	size_t room;
+	size_t capacity;
 	struct dfg_arena arena;
 };
 
@@ -67,7 +67,7 @@ static struct dfg_err *count_tags(struct report *report, const struct dfg_text *
 		const char *name = dfg_arena_copy(&report->arena, s, (size_t)(end - s));
 		uint32_t number;
 		if (!name || !dfg_map_put(&report->tag, name, (size_t)(end - s), &number, NULL) ||
-			!dfg_reserve(&report->by_tag, &report->room, report->tag.count, sizeof *report->by_tag))
+			!dfg_reserve(&report->by_tag, &report->capacity, report->tag.count, sizeof *report->by_tag))
 			return dfg_no_memory("the counts of the tags");
 		add(&report->by_tag[number], passed);
 	}
@@ -121,9 +121,9 @@ static struct dfg_err *run_file(struct report *report, const char *path)
 	dfg_text_printable(&tag, base_name(path), strlen(base_name(path)) - strlen(".t"), "");
 	dfg_text_put(&tag, "\n", 1);
 	char *line = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	struct dfg_err *counted = NULL;
-	while (!counted && wanted(tag.s) && getline(&line, &room, file) >= 0) {
+	while (!counted && wanted(tag.s) && getline(&line, &capacity, file) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!line[strspn(line, " \t")] || *line == '#')
 			continue;

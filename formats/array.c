@@ -28,7 +28,7 @@ void dfg_arrays_release(struct dfg_arrays *arrays)
 struct dfg_err *dfg_arrays_add(struct dfg_arrays *arrays, const char *name, struct dfg_tensor *tensor)
 {
 	char *copy = dfg_zeros(strlen(name) + 1, 1);
-	if (!copy || !dfg_reserve(&arrays->array, &arrays->room, arrays->count + 1, sizeof *arrays->array)) {
+	if (!copy || !dfg_reserve(&arrays->array, &arrays->capacity, arrays->count + 1, sizeof *arrays->array)) {
 		dfg_free(copy);
 		dfg_tensor_release(tensor);
 		return dfg_no_memory("the arrays");
@@ -71,7 +71,7 @@ static struct dfg_err *share(struct dfg_blob *blob, struct dfg_buffer **out_file
 	atomic_init(&mapped->buffer.refs, 1);
 	mapped->buffer.holds = DFG_U8;
 	mapped->buffer.data = (void *)blob->bytes;
-	mapped->buffer.room = blob->size;
+	mapped->buffer.capacity = blob->size;
 	mapped->buffer.release = unmap;
 	mapped->blob = *blob;
 	*out_file = &mapped->buffer;
@@ -120,9 +120,9 @@ static struct dfg_err *check_names(const struct dfg_arrays *arrays)
 static struct dfg_err *unpack(struct dfg_array_file *file)
 {
 	struct dfg_buffer *unpacked;
-	if (!dfg_is_gzip(file->bytes->data, file->bytes->room))
+	if (!dfg_is_gzip(file->bytes->data, file->bytes->capacity))
 		return NULL;
-	DFG_TRY(dfg_gunzip(file->bytes->data, file->bytes->room, &unpacked));
+	DFG_TRY(dfg_gunzip(file->bytes->data, file->bytes->capacity, &unpacked));
 	dfg_buffer_unref(file->bytes);
 	file->bytes = unpacked;
 	file->packed = true;
@@ -131,7 +131,7 @@ static struct dfg_err *unpack(struct dfg_array_file *file)
 
 static bool is_text(const struct dfg_buffer *file)
 {
-	return dfg_csv.is(file->data, file->room);
+	return dfg_csv.is(file->data, file->capacity);
 }
 
 /* Finds the codec by content; text is csv, unless the suffix is that of another format. */
@@ -140,13 +140,13 @@ static struct dfg_err *find_codec(struct dfg_array_file *file)
 	const struct dfg_buffer *bytes = file->bytes;
 	struct dfg_words names = {""};
 	size_t length = 0;
-	if (!bytes->room)
+	if (!bytes->capacity)
 		return DFG_ERR(DFG_DATA, "is empty");
 	for (int i = 0; i < CODECS; i++) {
 		file->codec = codecs[i];
 		if (codecs[i] != &dfg_csv && ends_in(file->path, codecs[i]->suffix) && is_text(bytes))
 			return DFG_ERR(DFG_DATA, "is text, not a %s file", codecs[i]->name);
-		if (codecs[i]->is(bytes->data, bytes->room))
+		if (codecs[i]->is(bytes->data, bytes->capacity))
 			return NULL;
 		length += (size_t)snprintf(names.s + length, sizeof names.s - length, "%s%s", i ? ", " : "", codecs[i]->name);
 	}
@@ -198,7 +198,7 @@ static struct dfg_err *read_listed(const struct dfg_array_file *file, struct dfg
 
 static struct dfg_err *read_or_list(const struct dfg_array_file *file, bool lists, struct dfg_arrays *out_arrays)
 {
-	const struct dfg_blob blob = {file->bytes->data, file->bytes->room, false};
+	const struct dfg_blob blob = {file->bytes->data, file->bytes->capacity, false};
 	const struct dfg_array_codec *codec = file->codec;
 	*out_arrays = (struct dfg_arrays){0};
 	struct dfg_err *err = codec->list ? codec->list(file, out_arrays) : codec->read(&blob, file->bytes, out_arrays);

@@ -12,7 +12,7 @@ struct dfg_arrays {
 		char *name;
 		struct dfg_tensor tensor; /* may be a view of the mapped file, and then holds a reference to it */
 	} * array;
-	size_t count, room;
+	size_t count, capacity;
 };
 void dfg_arrays_release(struct dfg_arrays *arrays);
 

@@ -69,7 +69,7 @@ static struct dfg_err *open_by_content(
 {
 	struct dfg_array_file file;
 	DFG_TRY(dfg_array_file_open(spec->path, &file));
-	struct dfg_blob blob = {file.bytes->data, file.bytes->room, false};
+	struct dfg_blob blob = {file.bytes->data, file.bytes->capacity, false};
 	*out_fits = file.codec == &dfg_csv;
 	struct dfg_err *err = *out_fits          ? dfg_csv_read(&blob, spec->key, &out_rows->all)
 						  : file.codec->open ? open_listed(&file, spec->key, out_rows)

@@ -98,7 +98,7 @@ static struct dfg_err *gunzip(z_stream *z, const uint8_t *end, size_t limit, str
 	for (;;) {
 		uint8_t *data = (*buffer)->data;
 		z->next_out = data + *used;
-		int state = fill(z, end, data + (*buffer)->room);
+		int state = fill(z, end, data + (*buffer)->capacity);
 		*used = (size_t)(z->next_out - data);
 		if (state == Z_STREAM_END && z->next_in < end)
 			inflateReset(z);
@@ -108,7 +108,7 @@ static struct dfg_err *gunzip(z_stream *z, const uint8_t *end, size_t limit, str
 			return DFG_ERR(DFG_MEMORY, "no memory to decompress");
 		else if (state != Z_OK)
 			break;
-		else if (*used == (*buffer)->room)
+		else if (*used == (*buffer)->capacity)
 			DFG_TRY(grow(buffer, *used, limit));
 	}
 	return DFG_ERR(DFG_DATA, "the gzip stream is damaged or truncated");
@@ -129,7 +129,7 @@ struct dfg_err *dfg_gunzip(const uint8_t *from, size_t size, struct dfg_buffer *
 		dfg_buffer_unref(buffer);
 		return err;
 	}
-	buffer->room = used;
+	buffer->capacity = used;
 	*out_buffer = buffer;
 	return NULL;
 }

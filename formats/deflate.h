@@ -19,5 +19,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_inflate(
 
 bool dfg_is_gzip(const uint8_t *bytes, size_t size);
 
-/* Unpacks all consecutive members of a gzip file; out_buffer->room is the number of bytes. */
+/* Unpacks all consecutive members of a gzip file; out_buffer->capacity is the number of bytes. */
 DFG_MUST_CHECK struct dfg_err *dfg_gunzip(const uint8_t *from, size_t size, struct dfg_buffer **out_buffer);

@@ -85,11 +85,11 @@ void dfg_differ_repeated(struct dfg_differ *differ, const char *what, const stru
 	const struct dfg_tensor *a, const struct dfg_tensor *b)
 {
 	const struct dfg_tolerance tolerance = {differ->rtol, differ->atol, !differ->padded};
-	int64_t count = dfg_shape_count(shape), held = dfg_shape_count(&a->shape), first = -1, differing = 0;
-	for (int64_t i = 0; i < held; i++)
+	int64_t count = dfg_shape_count(shape), of_a = dfg_shape_count(&a->shape), first = -1, differing = 0;
+	for (int64_t i = 0; i < of_a; i++)
 		if (!dfg_compare_element(a, b, i, &tolerance)) {
 			first = first < 0 ? i : first;
-			differing += i == held - 1 ? count - i : 1;
+			differing += i == of_a - 1 ? count - i : 1;
 		}
 	if (first < 0)
 		return;

@@ -13,7 +13,7 @@ struct pair {
 	struct dfg_differ *differ;
 	const struct dfg_graph *a, *b;
 	const struct dfg_node *m, *n; /* the two nodes being compared */
-	char place[300];
+	char location[300];
 };
 
 static bool same_values(struct pair *pair, enum dfg_attr_kind kind, const union dfg_value *a, const union dfg_value *b);
@@ -75,7 +75,7 @@ static bool same_literals(struct pair *pair, const struct dfg_literal *a, const 
 			&inner, "value: %s, not %s", dfg_type_words(b->dtype, &b->shape).s, dfg_type_words(a->dtype, &a->shape).s);
 	pair->differ->text.short_of_memory |= err && err->code == DFG_MEMORY;
 	if (err || inner.count)
-		dfg_differ_say(pair->differ, "%s: %.*s", pair->place, inner.text.length ? (int)inner.text.length - 1 : 100,
+		dfg_differ_say(pair->differ, "%s: %.*s", pair->location, inner.text.length ? (int)inner.text.length - 1 : 100,
 			err ? err->text : inner.text.s);
 	dfg_err_free(err);
 	dfg_differ_drop(pair->differ, &inner.text);
@@ -172,7 +172,7 @@ static void compare_attrs(struct pair *pair, const struct dfg_attr *a, const str
 	put_attr(&text, b);
 	dfg_text_add(&text, ", not ");
 	put_attr(&text, a);
-	dfg_differ_say(pair->differ, "%s: attribute '%.100s' is %.250s", pair->place, a->name, text.s ? text.s : "");
+	dfg_differ_say(pair->differ, "%s: attribute '%.100s' is %.250s", pair->location, a->name, text.s ? text.s : "");
 	dfg_differ_drop(pair->differ, &text);
 }
 
@@ -205,7 +205,7 @@ static void compare_attr(struct pair *pair, const char *name)
 		compare_attrs(pair, &a, &b);
 	else
 		dfg_differ_say(
-			pair->differ, "%s: attribute '%.100s' is only in the %s", pair->place, name, in_a ? "first" : "second");
+			pair->differ, "%s: attribute '%.100s' is only in the %s", pair->location, name, in_a ? "first" : "second");
 }
 
 static int by_number(const void *a, const void *b)
@@ -242,9 +242,9 @@ static struct dfg_err *compare_controls(struct pair *pair)
 		i++;
 	if (i < in_m && (i == in_n || m[i] < n[i]))
 		dfg_differ_say(
-			pair->differ, "%s: control input '%.200s' is only in the first", pair->place, pair->a->node[m[i]].name);
+			pair->differ, "%s: control input '%.200s' is only in the first", pair->location, pair->a->node[m[i]].name);
 	else if (i < in_n)
-		dfg_differ_say(pair->differ, "%s: control input '%.200s' is only in the second", pair->place,
+		dfg_differ_say(pair->differ, "%s: control input '%.200s' is only in the second", pair->location,
 			n[i] == DFG_NONE ? "of a new node" : pair->a->node[n[i]].name);
 	dfg_free(m);
 	return NULL;
@@ -260,7 +260,7 @@ static void compare_inputs(struct pair *pair)
 {
 	const struct dfg_node *m = pair->m, *n = pair->n;
 	if (m->n_in != n->n_in) {
-		dfg_differ_say(pair->differ, "%s: %u inputs, not %u", pair->place, n->n_in, m->n_in);
+		dfg_differ_say(pair->differ, "%s: %u inputs, not %u", pair->location, n->n_in, m->n_in);
 		return;
 	}
 	for (uint32_t i = 0; i < m->n_in; i++) {
@@ -271,7 +271,7 @@ static void compare_inputs(struct pair *pair)
 		put_edge(&text, pair->b, n->in[i]);
 		dfg_text_add(&text, ", not ");
 		put_edge(&text, pair->a, m->in[i]);
-		dfg_differ_say(pair->differ, "%s: input %u is %s", pair->place, i, text.s ? text.s : "");
+		dfg_differ_say(pair->differ, "%s: input %u is %s", pair->location, i, text.s ? text.s : "");
 		dfg_differ_drop(pair->differ, &text);
 	}
 }
@@ -279,13 +279,13 @@ static void compare_inputs(struct pair *pair)
 static struct dfg_err *compare_nodes(struct pair *pair)
 {
 	const struct dfg_node *m = pair->m, *n = pair->n;
-	snprintf(pair->place, sizeof pair->place, "node '%.200s' (%.80s)", m->name, m->op_name);
+	snprintf(pair->location, sizeof pair->location, "node '%.200s' (%.80s)", m->name, m->op_name);
 	if (strcmp(m->op_name, n->op_name)) {
 		dfg_differ_say(pair->differ, "node '%.200s': op %.100s, not %.100s", m->name, n->op_name, m->op_name);
 		return NULL;
 	}
 	if (strcmp(m->device, n->device))
-		dfg_differ_say(pair->differ, "%s: device '%.100s', not '%.100s'", pair->place, n->device, m->device);
+		dfg_differ_say(pair->differ, "%s: device '%.100s', not '%.100s'", pair->location, n->device, m->device);
 	compare_inputs(pair);
 	for (uint32_t i = 0; i < m->n_attr; i++)
 		compare_attr(pair, m->attr[i].name);

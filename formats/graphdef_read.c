@@ -25,25 +25,25 @@ struct node_fields {
 };
 
 /* A position as text for messages, escaped. */
-struct place {
+struct node_words {
 	char s[400];
 };
 
-static struct place place_of(const struct dfg_reader *r, const struct node_fields *fields)
+static struct node_words node_words(const struct dfg_reader *r, const struct node_fields *fields)
 {
-	struct place place;
+	struct node_words where;
 	struct dfg_text name = {0}, op = {0};
 	dfg_text_escape(&name, fields->name.bytes, fields->name.length, 128);
 	dfg_text_escape(&op, fields->op.bytes, fields->op.length, 64);
 	if (name.length && op.length)
-		snprintf(place.s, sizeof place.s, "node '%.200s' (%.100s)", name.s, op.s);
+		snprintf(where.s, sizeof where.s, "node '%.200s' (%.100s)", name.s, op.s);
 	else if (name.length)
-		snprintf(place.s, sizeof place.s, "node '%.200s'", name.s);
+		snprintf(where.s, sizeof where.s, "node '%.200s'", name.s);
 	else
-		snprintf(place.s, sizeof place.s, "node number %" PRIu32, r->graph->count);
+		snprintf(where.s, sizeof where.s, "node number %" PRIu32, r->graph->count);
 	dfg_text_release(&name);
 	dfg_text_release(&op);
-	return place;
+	return where;
 }
 
 /* Bytes allowed in node names: 1 anywhere, 2 not first. '_' begins names that TensorFlow generates. */
@@ -84,12 +84,12 @@ static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)
 		slots *= 2;
 	need += slots > names->slots ? slots * sizeof *names->slot : 0;
 	need += count > names->capacity ? (count + count / 2) * sizeof *names->name : 0;
-	if (need > r->budget || r->arena->total + r->held > r->budget - need)
+	if (need > r->budget || r->arena->total + r->outside_bytes > r->budget - need)
 		return over_budget(r);
 	size_t before = names->slots * sizeof *names->slot + names->capacity * sizeof *names->name;
 	if (!dfg_map_reserve(names, count))
 		return dfg_no_memory("the names of nodes");
-	r->held += names->slots * sizeof *names->slot + names->capacity * sizeof *names->name - before;
+	r->outside_bytes += names->slots * sizeof *names->slot + names->capacity * sizeof *names->name - before;
 	return NULL;
 }
 
@@ -165,7 +165,7 @@ static struct dfg_err *encode_kept(
 		if (!fields->kept[i].field)
 			continue;
 		DFG_TRY(dfg_wire_open(wire, &fields->kept[i], &inner));
-		DFG_TRY(dfg_canonical_put(&inner, r->budget - r->held, encoder));
+		DFG_TRY(dfg_canonical_put(&inner, r->budget - r->outside_bytes, encoder));
 		dfg_encode_head(encoder, fields->kept[i].field->id, mark);
 	}
 	return dfg_encoder_check(encoder);
@@ -238,13 +238,13 @@ static struct dfg_err *read_fields(
 				if (r->n_input == r->input_capacity)
 					DFG_TRY(dfg_reader_reserve(r, &r->input, &r->input_capacity, r->n_input + 1, sizeof *r->input));
 				r->input[r->n_input++] = (uint64_t)(field.tag - r->file.start);
-			} while (dfg_wire_again(wire, &field));
+			} while (dfg_wire_next_same(wire, &field));
 			break;
 		case NODE_DEVICE:
 			fields->device = field;
 			break;
 		case NODE_ATTR:
-			if (!r->n_attr && dfg_reader_attrs_again(r, wire, &field, node))
+			if (!r->n_attr && dfg_reader_attrs_share(r, wire, &field, node))
 				return NULL;
 			DFG_TRY(dfg_reader_attr(r, wire, &field));
 			break;
@@ -269,7 +269,7 @@ static struct dfg_err *fill_node(
 	DFG_TRY(keep_inputs(r, node));
 	if (r->n_attr) {
 		DFG_TRY(dfg_reader_attrs_end(r, 0, &node->attr, &node->n_attr));
-		dfg_reader_attrs_keep(r, node);
+		dfg_reader_attrs_note(r, node);
 	}
 	DFG_TRY(keep_fields(r, wire, fields, node));
 	return add_late_name(r, &fields->name);
@@ -289,7 +289,7 @@ static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wi
 	r->n_attr = r->n_input = 0;
 	struct dfg_err *err = fill_node(r, &inner, &fields, node);
 	if (err)
-		return dfg_err_note(err, "%s", place_of(r, &fields).s);
+		return dfg_err_note(err, "%s", node_words(r, &fields).s);
 	graph->count++;
 	return NULL;
 }
@@ -320,11 +320,11 @@ static struct dfg_err *expect_nodes(struct dfg_reader *r, const struct dfg_wire 
 	struct dfg_graph *graph = r->graph;
 	size_t count = graph->count + count_nodes(wire), slots = 4 * count * sizeof *graph->names.slot;
 	size_t need = count * (sizeof *graph->node + sizeof *graph->names.name) + slots;
-	if (need > r->budget || r->arena->total + r->held > r->budget - need)
+	if (need > r->budget || r->arena->total + r->outside_bytes > r->budget - need)
 		return over_budget(r);
 	DFG_TRY(dfg_reader_reserve(r, &graph->node, &graph->capacity, count, sizeof *graph->node));
 	DFG_TRY(reserve_names(r, count));
-	r->held += slots - graph->names.slots * sizeof *graph->names.slot;
+	r->outside_bytes += slots - graph->names.slots * sizeof *graph->names.slot;
 	return NULL;
 }
 

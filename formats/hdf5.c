@@ -66,7 +66,7 @@ static struct dfg_err *select_rows(const struct dataset *dataset, int64_t first,
 	return *out_memory < 0 ? dfg_hdf5_err("cannot select rows") : NULL;
 }
 
-/* `to` has room for the elements as they are read. */
+/* `to` is large enough for the elements as they are read. */
 static struct dfg_err *read_selected(
 	struct dataset *dataset, int64_t memory, void *from, int64_t count, struct dfg_tensor *to, int64_t element)
 {
@@ -82,10 +82,10 @@ static struct dfg_err *read_locked(
 	struct dataset *dataset, int64_t first, int64_t n, struct dfg_tensor *to, int64_t row, size_t elements)
 {
 	int64_t memory = -1, element = row * (int64_t)elements, count = dataset->rank ? n * (int64_t)elements : 1;
-	void *room = NULL, *from = dfg_tensor_at(to, element);
+	void *buffer = NULL, *from = dfg_tensor_at(to, element);
 	if (to->dtype == DFG_STRING) {
-		from = room = dfg_zeros((size_t)count, dataset->type.size);
-		if (!room)
+		from = buffer = dfg_zeros((size_t)count, dataset->type.size);
+		if (!buffer)
 			return dfg_no_memory("text of an HDF5 file");
 	}
 	struct dfg_err *err = select_rows(dataset, first, n, &memory);
@@ -93,7 +93,7 @@ static struct dfg_err *read_locked(
 		err = read_selected(dataset, memory, from, count, to, element);
 		dfg_H5Sclose(memory);
 	}
-	dfg_free(room);
+	dfg_free(buffer);
 	return err;
 }
 
@@ -171,7 +171,7 @@ static struct dfg_err *check_storage(const struct dataset *dataset, int64_t crea
 	return check_bytes(dataset, "a chunk", shape);
 }
 
-/* Opens the dataset again with room for several chunks, as the samples of a shuffled batch are in many. */
+/* Opens the dataset again with a cache of several chunks, as the samples of a shuffled batch are in many. */
 static struct dfg_err *enlarge_cache(struct dataset *dataset, const char *name)
 {
 	int64_t access = dfg_H5Dget_access_plist(dataset->id), larger = -1;
@@ -269,7 +269,7 @@ static struct dfg_err *open_named(
 		return dfg_no_memory("a dataset");
 	dataset->base.read = read_rows;
 	dataset->base.release = release;
-	dataset->limit = dfg_inflate_limit(file->bytes->room);
+	dataset->limit = dfg_inflate_limit(file->bytes->capacity);
 	struct dfg_err *err = dfg_hdf5_enter();
 	if (err) {
 		dfg_free(dataset);

@@ -57,7 +57,7 @@ void dfg_json_uint(struct dfg_json_out *out, uint64_t value)
 	dfg_text_add(&out->text, "%" PRIu64, value);
 }
 
-static bool put_odd(struct dfg_json_out *out, double value)
+static bool put_not_finite(struct dfg_json_out *out, double value)
 {
 	if (isfinite(value))
 		return false;
@@ -68,14 +68,14 @@ static bool put_odd(struct dfg_json_out *out, double value)
 void dfg_json_f32(struct dfg_json_out *out, float value)
 {
 	dfg_json_raw(out);
-	if (!put_odd(out, value))
+	if (!put_not_finite(out, value))
 		dfg_text_f32(&out->text, value);
 }
 
 void dfg_json_f64(struct dfg_json_out *out, double value)
 {
 	dfg_json_raw(out);
-	if (!put_odd(out, value))
+	if (!put_not_finite(out, value))
 		dfg_text_f64(&out->text, value);
 }
 

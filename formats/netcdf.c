@@ -276,7 +276,7 @@ static bool is_netcdf(const uint8_t *bytes, size_t size)
 static struct dfg_err *open_header(const struct dfg_array_file *file, struct header *h)
 {
 	const uint8_t *bytes = file->bytes->data;
-	*h = (struct header){.bytes = bytes, .size = file->bytes->room, .at = 4, .version = bytes[3]};
+	*h = (struct header){.bytes = bytes, .size = file->bytes->capacity, .at = 4, .version = bytes[3]};
 	return read_header(h);
 }
 

@@ -285,7 +285,7 @@ struct dfg_err *dfg_array_view(enum dfg_dtype dtype, const struct dfg_shape *sha
 	size_t bytes, element = dfg_dtype_size(dtype);
 	*out_tensor = (struct dfg_tensor){0};
 	DFG_TRY(dfg_shape_bytes(shape, dtype, &bytes));
-	struct dfg_tensor view = {.dtype = dtype, .shape = *shape, .data = (void *)data, .room = bytes, .buffer = file};
+	struct dfg_tensor view = {.dtype = dtype, .shape = *shape, .data = (void *)data, .capacity = bytes, .buffer = file};
 	DFG_TRY(dfg_array_check_bools(&view));
 	if (!file || (uintptr_t)data % (element < 16 ? element : 16)) {
 		DFG_TRY(dfg_tensor_new(dtype, shape, out_tensor));

@@ -164,7 +164,7 @@ static bool copy_token(const struct parser *p, char word[NUMBER_MOST])
 	return true;
 }
 
-static bool is_odd_float(const char *word, double *out_value)
+static bool is_float_word(const char *word, double *out_value)
 {
 	bool inf = !strcasecmp(word, "inf") || !strcasecmp(word, "infinity") || !strcasecmp(word, "inff");
 	if (!inf && strcasecmp(word, "nan") && strcasecmp(word, "nanf"))
@@ -180,7 +180,7 @@ static bool float_bits(ProtobufCType type, char *word, bool negative, uint64_t *
 	float narrow;
 	char *end;
 	size_t length = strlen(word);
-	if (is_odd_float(word, &wide)) {
+	if (is_float_word(word, &wide)) {
 		narrow = (float)wide;
 	} else {
 		if (length > 1 && (word[length - 1] | 0x20) == 'f' && !strchr(word, 'x'))

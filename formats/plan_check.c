@@ -68,9 +68,9 @@ static struct dfg_err *check_tensor(
 static struct dfg_err *check_place(
 	const struct dfg_plan_folder *plan, uint32_t part, const struct dfg_node *node, const struct dfg_transfer *transfer)
 {
-	uint32_t place = node->op->role == DFG_SEND ? transfer->from : transfer->to;
-	if (place != part)
-		return DFG_ERR(DFG_DATA, "must be in w%u according to manifest.json, but is in w%u", place, part);
+	uint32_t worker = node->op->role == DFG_SEND ? transfer->from : transfer->to;
+	if (worker != part)
+		return DFG_ERR(DFG_DATA, "must be in w%u according to manifest.json, but is in w%u", worker, part);
 	if (!is_string(node, "send_device", plan->device[transfer->from]) ||
 		!is_string(node, "recv_device", plan->device[transfer->to]))
 		return DFG_ERR(DFG_DATA, "goes from w%u to w%u according to manifest.json, but the node names other devices",

@@ -220,8 +220,8 @@ static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena
 		return DFG_ERR(DFG_DATA, "\"depth\" is %llu in loop '%s', expected %d to %d", (unsigned long long)depth,
 			transfer->loop, *transfer->loop ? 1 : 0, *transfer->loop ? DFG_LINK_DEPTH : 0);
 	transfer->depth = (uint32_t)depth;
-	for (int turn = 0; turn < 2; turn++) {
-		transfer->each_evaluation = turn && depth;
+	for (int evaluation = 0; evaluation < 2; evaluation++) {
+		transfer->each_evaluation = evaluation && depth;
 		if (!strcmp(each->string, dfg_plan_folder_each(transfer)))
 			return NULL;
 	}

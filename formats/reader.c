@@ -9,7 +9,7 @@ enum { POOL = 64 * 1024, BLOCK_LEAST = 512, WORD_MOST = 4096, ROUND = 16 /* at m
 
 static struct dfg_err *over_budget(const struct dfg_reader *r, size_t bytes)
 {
-	size_t taken = r->arena->total + r->held, most = bytes + ROUND;
+	size_t taken = r->arena->total + r->outside_bytes, most = bytes + ROUND;
 	if (most < bytes || most > r->budget || taken > r->budget - most)
 		return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
 	return dfg_no_memory("the graph");
@@ -17,7 +17,7 @@ static struct dfg_err *over_budget(const struct dfg_reader *r, size_t bytes)
 
 struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_memory)
 {
-	r->arena->limit = r->budget > r->held ? r->budget - r->held : 1;
+	r->arena->limit = r->budget > r->outside_bytes ? r->budget - r->outside_bytes : 1;
 	void *memory = dfg_arena_zeros(r->arena, count, size);
 	if (!memory)
 		return over_budget(r, size && count > SIZE_MAX / size ? SIZE_MAX : count * size);
@@ -30,11 +30,11 @@ struct dfg_err *dfg_reader_reserve(struct dfg_reader *r, void *array, size_t *ca
 	if (count <= *capacity)
 		return NULL;
 	size_t old = *capacity, most = (count > old + old / 2 ? count : old + old / 2) + 8;
-	if (most > r->budget / size || r->arena->total + r->held > r->budget - most * size)
+	if (most > r->budget / size || r->arena->total + r->outside_bytes > r->budget - most * size)
 		return over_budget(r, most > SIZE_MAX / size ? SIZE_MAX : most * size);
 	if (!dfg_reserve(array, capacity, count, size))
 		return dfg_no_memory("the graph");
-	r->held += (*capacity - old) * size;
+	r->outside_bytes += (*capacity - old) * size;
 	return NULL;
 }
 
@@ -127,7 +127,7 @@ struct dfg_err *dfg_reader_canonical(
 	struct dfg_reader *r, const struct dfg_wire *message, const void **out_bytes, size_t *out_length)
 {
 	struct dfg_encoder encoder = {0};
-	size_t taken = r->arena->total + r->held;
+	size_t taken = r->arena->total + r->outside_bytes;
 	uint8_t *bytes = NULL;
 	struct dfg_err *err = dfg_canonical_put(message, r->budget > taken ? r->budget - taken : 0, &encoder);
 	if (!err)

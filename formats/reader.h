@@ -58,8 +58,8 @@ struct dfg_reader {
 	struct dfg_wire_file file;
 	struct dfg_graph *graph;
 	struct dfg_arena *arena;
-	size_t budget; /* memory limit in bytes, including the arena */
-	size_t held;   /* bytes taken outside of the arena */
+	size_t budget;        /* memory limit in bytes, including the arena */
+	size_t outside_bytes; /* allocated outside of the arena */
 
 	struct dfg_map words; /* interned names of ops, attributes and devices */
 	struct dfg_reader_word {
@@ -152,12 +152,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_attr_value(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_attr *attr);
 
 /*
- * graphdef_again.c. At the first attribute of a node: true if the rest of the node equals that of an earlier node,
+ * graphdef_shared_attrs.c. At the first attribute of a node: true if the rest of the node equals that of an earlier node,
  * whose attributes it then shares. Otherwise the second function keeps the attributes after they are read.
  */
-bool dfg_reader_attrs_again(
+bool dfg_reader_attrs_share(
 	struct dfg_reader *r, struct dfg_wire *wire, const struct dfg_wire_field *first, struct dfg_node *node);
-void dfg_reader_attrs_keep(struct dfg_reader *r, const struct dfg_node *node);
+void dfg_reader_attrs_note(struct dfg_reader *r, const struct dfg_node *node);
 
 DFG_MUST_CHECK struct dfg_err *dfg_reader_shape(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_shape *out_shape);

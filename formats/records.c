@@ -48,10 +48,10 @@ struct dfg_err *dfg_records_open(
 	struct dfg_strided strided = {
 		.dtype = spec->record, .data = file->bytes->data, .shape = {.rank = spec->dims.rank + 1}};
 	DFG_TRY(dfg_shape_bytes(&spec->dims, spec->record, &bytes));
-	if (file->bytes->room % bytes)
+	if (file->bytes->capacity % bytes)
 		return DFG_ERR(DFG_DATA, "has %zu bytes, which is not a whole number of records of %s (%zu bytes each)",
-			file->bytes->room, dfg_type_words(spec->record, &spec->dims).s, bytes);
-	strided.shape.dim[0] = (int64_t)(file->bytes->room / bytes);
+			file->bytes->capacity, dfg_type_words(spec->record, &spec->dims).s, bytes);
+	strided.shape.dim[0] = (int64_t)(file->bytes->capacity / bytes);
 	strided.stride = bytes;
 	memcpy(&strided.shape.dim[1], spec->dims.dim, (size_t)spec->dims.rank * sizeof *spec->dims.dim);
 	if (spec->key)

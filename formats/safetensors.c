@@ -213,7 +213,7 @@ static int by_width(const void *a, const void *b)
 }
 
 /* The offset of each array: the sum of the sizes of those before it. */
-static uint64_t *place(const struct dfg_array **sorted, size_t count, const struct dfg_arrays *arrays)
+static uint64_t *assign_offsets(const struct dfg_array **sorted, size_t count, const struct dfg_arrays *arrays)
 {
 	uint64_t *begin = dfg_zeros(count, sizeof *begin), at = 0;
 	for (size_t i = 0; begin && i < count; i++) {
@@ -277,7 +277,7 @@ static struct dfg_err *put_all(
 			return DFG_ERR(DFG_DATA, "safetensors reserves the name '__metadata__'");
 	}
 	qsort(sorted, arrays->count, sizeof *sorted, by_width);
-	if (!(*begin = place(sorted, arrays->count, arrays)))
+	if (!(*begin = assign_offsets(sorted, arrays->count, arrays)))
 		return dfg_no_memory("the safetensors header");
 	qsort(sorted, arrays->count, sizeof *sorted, by_name);
 	DFG_TRY(put_header(sorted, arrays->count, arrays->array, *begin, out));

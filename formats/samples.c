@@ -36,7 +36,7 @@ static struct dfg_err *take_view(
 	DFG_TRY(dfg_tensor_share(all, batch));
 	batch->data = dfg_tensor_at(all, row * row_elements(samples));
 	batch->shape.dim[0] = n;
-	batch->room = dfg_tensor_bytes(batch);
+	batch->capacity = dfg_tensor_bytes(batch);
 	return NULL;
 }
 

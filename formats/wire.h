@@ -74,7 +74,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_wire_next(struct dfg_wire *wire, struct dfg_w
  * Fast path for long lists: moves to the next field if that is another short one of the same string or bytes field;
  * else leaves the cursor unchanged for dfg_wire_next().
  */
-static inline bool dfg_wire_again(struct dfg_wire *wire, struct dfg_wire_field *field)
+static inline bool dfg_wire_next_same(struct dfg_wire *wire, struct dfg_wire_field *field)
 {
 	const uint8_t *tag = wire->at;
 	if (wire->end - tag < 2 || *tag != *field->tag || *tag >= 0x80 || tag[1] >= 0x80 || wire->end - tag - 2 < tag[1])

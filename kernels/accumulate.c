@@ -49,7 +49,7 @@ struct dfg_shape dfg_variable_shape(const struct dfg_infer *node, int i)
 	return node->in_holds[i] ? node->in_holds[i]->shape : DFG_SHAPE_UNKNOWN;
 }
 
-struct dfg_err *dfg_check_held_dtype(const struct dfg_infer *node)
+struct dfg_err *dfg_check_variable_dtype(const struct dfg_infer *node)
 {
 	enum dfg_dtype dtype = node->call->param[0].dtype;
 	for (int i = 0; i < node->call->n_in; i++) {

@@ -290,13 +290,13 @@ static struct dfg_err *svd(struct dfg_kernel *ctx)
 
 static struct dfg_err *symmetric_gradient(struct dfg_gradient *node)
 {
-	static const char again[] =
+	static const char recomputed[] =
 		SYMMETRIC("again, vectors = SelfAdjointEigV2(input, compute_v = true)\n", BY_VALUES, "vectors");
 	static const char values[] = SYMMETRIC("", BY_VALUES, "v");
 	static const char vectors[] = SYMMETRIC(BETWEEN, BY_VECTORS, "v");
 	static const char both[] = SYMMETRIC(BETWEEN, "(" BY_VALUES " + " BY_VECTORS ")", "v");
 	if (!node->call->attr[0].b)
-		return dfg_gradient_formula(node, again);
+		return dfg_gradient_formula(node, recomputed);
 	if (!dfg_gradient_has(node, 1))
 		return dfg_gradient_formula(node, values);
 	return dfg_gradient_formula(node, dfg_gradient_has(node, 0) ? both : vectors);

@@ -164,7 +164,7 @@ struct dfg_err *dfg_rule_apply(struct dfg_kernel *ctx, const struct dfg_rule *ru
 struct dfg_err *dfg_rule_shape(struct dfg_infer *node)
 {
 	const struct dfg_signature *signature = node->call->signature;
-	DFG_TRY(dfg_check_held_dtype(node));
+	DFG_TRY(dfg_check_variable_dtype(node));
 	struct dfg_shape var = dfg_variable_shape(node, 0);
 	bool sparse = !strcmp(signature->param[signature->n_param - 1].name, "Tindices");
 	for (int i = 1; i < node->call->n_in && !sparse; i++) {

@@ -94,13 +94,13 @@ struct dfg_err *dfg_object_hold(struct dfg_object *object, const struct dfg_tens
 		return NULL;
 	for (int64_t e = 0; e < dfg_shape_count(&element->shape); e++) {
 		struct dfg_resource *resource = ((struct dfg_resource **)element->data)[e];
-		struct dfg_object *held = is_object(resource) ? (struct dfg_object *)resource : NULL;
-		if (!held)
+		struct dfg_object *inner = is_object(resource) ? (struct dfg_object *)resource : NULL;
+		if (!inner)
 			continue;
-		if (!rise(object, dfg_object_settle(held) + changes(object)))
-			return DFG_ERR(DFG_DATA, "a %s cannot contain a %s", object->resource.kind, held->resource.kind);
-		if (held->depth >= object->depth)
-			object->depth = held->depth + 1;
+		if (!rise(object, dfg_object_settle(inner) + changes(object)))
+			return DFG_ERR(DFG_DATA, "a %s cannot contain a %s", object->resource.kind, inner->resource.kind);
+		if (inner->depth >= object->depth)
+			object->depth = inner->depth + 1;
 	}
 	if (object->depth > DEPTH_MOST)
 		return DFG_ERR(DFG_DATA, "lists are nested more than %d deep", DEPTH_MOST);
@@ -137,7 +137,7 @@ struct dfg_tensor dfg_element_part(const struct dfg_tensor *whole, int64_t first
 	struct dfg_tensor part = *whole;
 	part.shape = *shape;
 	part.data = dfg_tensor_at(whole, first_element);
-	part.room = dfg_tensor_bytes(&part);
+	part.capacity = dfg_tensor_bytes(&part);
 	dfg_buffer_ref(part.buffer);
 	return part;
 }

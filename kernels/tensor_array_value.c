@@ -133,7 +133,7 @@ static struct dfg_tensor value_of(const struct dfg_tensor_array *array, const st
 {
 	struct dfg_tensor value = {
 		.dtype = array->dtype, .shape = *shape_of(array, item), .data = item->data, .buffer = item->buffer};
-	value.room = dfg_tensor_bytes(&value);
+	value.capacity = dfg_tensor_bytes(&value);
 	return value;
 }
 
@@ -147,10 +147,10 @@ static void set_value(struct dfg_array_element *item, const struct dfg_tensor *v
 static struct dfg_err *pack(struct dfg_tensor_array *array, struct dfg_tensor *value)
 {
 	enum { SMALL = 64, FIRST = 256, MOST = 4096 };
-	size_t bytes = dfg_tensor_bytes(value), size = array->chunk ? 2 * array->chunk->room : FIRST;
+	size_t bytes = dfg_tensor_bytes(value), size = array->chunk ? 2 * array->chunk->capacity : FIRST;
 	if (!bytes || bytes > SMALL || dfg_dtype_is_object(value->dtype))
 		return NULL;
-	if (!array->chunk || array->used + bytes > array->chunk->room) {
+	if (!array->chunk || array->used + bytes > array->chunk->capacity) {
 		struct dfg_buffer *chunk;
 		DFG_TRY(dfg_buffer_new(value->dtype, size < MOST ? size : MOST, &chunk));
 		dfg_buffer_unref(array->chunk);

@@ -120,7 +120,7 @@ REF_VARIABLE(Variable)
 
 static struct dfg_err *read_shape(struct dfg_infer *node)
 {
-	DFG_TRY(dfg_check_held_dtype(node));
+	DFG_TRY(dfg_check_variable_dtype(node));
 	node->out[0] = dfg_variable_shape(node, 0);
 	return NULL;
 }
@@ -150,7 +150,7 @@ const struct dfg_op dfg_op_ReadVariableOp = {
 
 static struct dfg_err *fit_value(const struct dfg_infer *node)
 {
-	DFG_TRY(dfg_check_held_dtype(node));
+	DFG_TRY(dfg_check_variable_dtype(node));
 	struct dfg_shape shape = dfg_variable_shape(node, 0);
 	if (!dfg_shape_fits(&shape, node->in[1]))
 		return DFG_ERR(DFG_DATA, "cannot assign %s to a variable of %s", dfg_shape_words(node->in[1]).s,

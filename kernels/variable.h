@@ -29,7 +29,7 @@ struct dfg_shape dfg_variable_shape(const struct dfg_infer *node, int i);
  * DFG_DATA if a resource among the inputs is known to hold another dtype than the op's first parameter, that of the
  * values that it reads or writes.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_check_held_dtype(const struct dfg_infer *node);
+DFG_MUST_CHECK struct dfg_err *dfg_check_variable_dtype(const struct dfg_infer *node);
 
 /* The facts of output 0, if there is one, are those of input 0, a ref. */
 struct dfg_err *dfg_shape_of_ref(struct dfg_infer *node);

@@ -121,7 +121,7 @@ static struct dfg_err *scatter_run(struct dfg_kernel *ctx, const struct dfg_op *
 
 static struct dfg_err *scatter_shape(struct dfg_infer *node)
 {
-	DFG_TRY(dfg_check_held_dtype(node));
+	DFG_TRY(dfg_check_variable_dtype(node));
 	return dfg_shape_of_ref(node);
 }
 
@@ -192,7 +192,7 @@ static struct dfg_err *gathered_shape(
 
 static struct dfg_err *gather_shape(struct dfg_infer *node)
 {
-	DFG_TRY(dfg_check_held_dtype(node));
+	DFG_TRY(dfg_check_variable_dtype(node));
 	struct dfg_shape params = dfg_variable_shape(node, VARIABLE);
 	if (params.rank < 0 || node->in[INDICES]->rank < 0)
 		return NULL;

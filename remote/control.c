@@ -24,7 +24,7 @@ void dfg_packet_release(struct dfg_packet *packet)
 
 static void put_bytes(struct dfg_packet *packet, const void *bytes, size_t count)
 {
-	if (packet->short_of_memory || !dfg_reserve(&packet->bytes, &packet->room, packet->length + count, 1)) {
+	if (packet->short_of_memory || !dfg_reserve(&packet->bytes, &packet->capacity, packet->length + count, 1)) {
 		packet->short_of_memory = true;
 		return;
 	}
@@ -77,7 +77,7 @@ void dfg_packet_put_tensor(struct dfg_packet *packet, const struct dfg_tensor *t
 		return;
 	}
 	struct dfg_tensor *to = NULL;
-	if (dfg_reserve(&packet->tensor, &packet->tensor_room, packet->tensors + 1, sizeof *packet->tensor))
+	if (dfg_reserve(&packet->tensor, &packet->tensor_capacity, packet->tensors + 1, sizeof *packet->tensor))
 		to = &packet->tensor[packet->tensors];
 	struct dfg_err *err = to ? dfg_tensor_share(tensor, to) : NULL;
 	packet->short_of_memory |= !to || err;
@@ -344,7 +344,7 @@ static struct dfg_err *add_tensor(struct dfg_packet *packet, struct dfg_message 
 	if (number < 0 || number >= MOST_TENSORS || (packet->headed && (size_t)number >= packet->due) ||
 		!message->tensor.dtype)
 		return malformed(packet->peer);
-	if (!dfg_reserve(&packet->tensor, &packet->tensor_room, (size_t)number + 1, sizeof *packet->tensor))
+	if (!dfg_reserve(&packet->tensor, &packet->tensor_capacity, (size_t)number + 1, sizeof *packet->tensor))
 		return dfg_no_memory("a request");
 	if (packet->tensors <= (size_t)number)
 		packet->tensors = (size_t)number + 1;
@@ -424,7 +424,7 @@ bool dfg_poll_awhile(
 	} while (dfg_now() - began < keen);
 	++*in_vain;
 	for (uint32_t i = 0; i < count; i++)
-		if (links[i]->kind->rest)
-			links[i]->kind->rest(links[i]);
+		if (links[i]->kind->idle)
+			links[i]->kind->idle(links[i]);
 	return false;
 }

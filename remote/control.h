@@ -53,9 +53,9 @@ struct dfg_packet {
 	uint64_t number;
 	uint32_t peer; /* the worker that sent it */
 	uint8_t *bytes;
-	size_t length, room, at; /* at: the offset of the next field to read */
+	size_t length, capacity, at; /* at: the offset of the next field to read */
 	struct dfg_tensor *tensor;
-	size_t tensors, tensor_room;
+	size_t tensors, tensor_capacity;
 	bool short_of_memory, malformed; /* sticky errors, reported by dfg_packet_check */
 	size_t due, came;                /* of a received head: the number of its tensors, and of those that have arrived */
 	bool headed;

@@ -424,7 +424,7 @@ static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t w
 	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_SETUP};
-	struct dfg_worker_config setup = {.self = worker,
+	struct dfg_worker_config config = {.self = worker,
 		.workers = coordinator->options.workers,
 		.replicas = coordinator->options.replicas,
 		.shards = coordinator->options.session.shards,
@@ -434,17 +434,17 @@ static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t w
 		.elastic = dfg_coordinator_is_elastic(coordinator),
 		.lease = coordinator->options.lease,
 		.seconds = seconds};
-	DFG_TRY(dfg_coordinator_find_shared(coordinator, worker, transport, arg, &setup.shared));
-	setup.peer = dfg_zeros(setup.workers, sizeof *setup.peer);
-	if (!setup.peer)
+	DFG_TRY(dfg_coordinator_find_shared(coordinator, worker, transport, arg, &config.shared));
+	config.peer = dfg_zeros(config.workers, sizeof *config.peer);
+	if (!config.peer)
 		return dfg_no_memory("the coordinator");
-	for (uint32_t i = 0; i < setup.workers; i++) {
-		setup.peer[i] = coordinator->options.peer[i];
-		setup.peer[i].transport = i == worker ? "" : transport(arg, worker, i);
+	for (uint32_t i = 0; i < config.workers; i++) {
+		config.peer[i] = coordinator->options.peer[i];
+		config.peer[i].transport = i == worker ? "" : transport(arg, worker, i);
 	}
-	dfg_worker_config_put(&packet, &setup);
+	dfg_worker_config_put(&packet, &config);
 	dfg_coordinator_ask(coordinator, worker, &packet);
-	dfg_free(setup.peer);
+	dfg_free(config.peer);
 	return NULL;
 }
 

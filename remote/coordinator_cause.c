@@ -41,9 +41,9 @@ static struct dfg_err *follow(
 	memcpy(fetch, cause.words, sizeof fetch);
 	uint32_t first = worker / coordinator->width * coordinator->width; /* of the replica */
 	for (uint32_t hops = 0; cause.transfer && hops < coordinator->parts->transfers; hops++) {
-		struct packet_place send = cause.transfer <= coordinator->parts->transfers
-									   ? coordinator->send[cause.transfer - 1]
-									   : (struct packet_place){DFG_NONE, 0};
+		struct worker_node send = cause.transfer <= coordinator->parts->transfers
+									  ? coordinator->send[cause.transfer - 1]
+									  : (struct worker_node){DFG_NONE, 0};
 		if (send.worker == DFG_NONE || !plan->worker_step[send.worker].runs)
 			return NULL;
 		DFG_TRY(ask(coordinator, plan, first + send.worker, &cause, &cause));

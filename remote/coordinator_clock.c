@@ -16,11 +16,11 @@ void dfg_coordinator_take_pong(struct dfg_coordinator *coordinator, uint32_t pee
 	uint64_t theirs = dfg_packet_get(&packet);
 	pthread_mutex_lock(&coordinator->lock);
 	uint64_t round = now - state->pinged;
-	if (packet.number == state->ping && (!state->round_ns || round < state->round_ns)) {
+	if (packet.number == state->ping && (!state->round_trip_ns || round < state->round_trip_ns)) {
 		int64_t ahead = (int64_t)(theirs - (state->pinged + round / 2));
 		bool same =
 			ahead <= (int64_t)(round / 2) && -ahead <= (int64_t)(round / 2); /* as for processes of one machine */
-		state->round_ns = round ? round : 1;
+		state->round_trip_ns = round ? round : 1;
 		state->ahead_ns = same ? 0 : ahead;
 	}
 	pthread_mutex_unlock(&coordinator->lock);

@@ -9,8 +9,8 @@ struct walk {
 	struct step_plan *plan;
 	struct dfg_arena scratch;
 	bool **seen, **fed; /* by worker, by node */
-	struct packet_place *stack;
-	size_t depth, room;
+	struct worker_node *stack;
+	size_t depth, capacity;
 };
 
 static const struct dfg_graph *part(const struct walk *walk, uint32_t worker)
@@ -18,11 +18,11 @@ static const struct dfg_graph *part(const struct walk *walk, uint32_t worker)
 	return &walk->coordinator->parts->part[worker];
 }
 
-static struct dfg_err *push(struct walk *walk, struct packet_place at)
+static struct dfg_err *push(struct walk *walk, struct worker_node at)
 {
 	if (walk->seen[at.worker][at.node])
 		return NULL;
-	if (!dfg_reserve(&walk->stack, &walk->room, walk->depth + 1, sizeof *walk->stack))
+	if (!dfg_reserve(&walk->stack, &walk->capacity, walk->depth + 1, sizeof *walk->stack))
 		return dfg_no_memory("the plan of the step on the workers");
 	walk->seen[at.worker][at.node] = true;
 	walk->stack[walk->depth++] = at;
@@ -34,25 +34,25 @@ static struct dfg_err *push_edge(struct walk *walk, uint32_t worker, struct dfg_
 	const struct dfg_step *step = &walk->plan->worker_step[worker].step;
 	edge = dfg_source(part(walk, worker), step, edge);
 	bool cut = walk->fed[worker][edge.node] && (edge.port == DFG_CONTROL || dfg_fed(step, edge) != DFG_NONE);
-	return cut ? NULL : push(walk, (struct packet_place){worker, edge.node});
+	return cut ? NULL : push(walk, (struct worker_node){worker, edge.node});
 }
 
-static struct dfg_err *add_edge(struct dfg_edge edge, uint32_t number, uint32_t **numbers, size_t *number_room,
+static struct dfg_err *add_edge(struct dfg_edge edge, uint32_t number, uint32_t **numbers, size_t *number_capacity,
 	const struct dfg_edge **edges, uint32_t *count)
 {
-	size_t room = *number_room;
-	if (!dfg_reserve(numbers, number_room, *count + 1, sizeof **numbers) ||
-		!dfg_reserve(edges, &room, *count + 1, sizeof **edges))
+	size_t capacity = *number_capacity;
+	if (!dfg_reserve(numbers, number_capacity, *count + 1, sizeof **numbers) ||
+		!dfg_reserve(edges, &capacity, *count + 1, sizeof **edges))
 		return dfg_no_memory("the plan of the step on the workers");
 	(*numbers)[*count] = number;
 	((struct dfg_edge *)*edges)[(*count)++] = edge;
 	return NULL;
 }
 
-static struct dfg_err *add_target(struct walk *walk, struct packet_place at)
+static struct dfg_err *add_target(struct walk *walk, struct worker_node at)
 {
 	struct worker_step *worker_step = &walk->plan->worker_step[at.worker];
-	if (!dfg_reserve(&worker_step->target, &worker_step->target_room, worker_step->step.n_target + 1,
+	if (!dfg_reserve(&worker_step->target, &worker_step->target_capacity, worker_step->step.n_target + 1,
 			sizeof *worker_step->target))
 		return dfg_no_memory("the plan of the step on the workers");
 	worker_step->target[worker_step->step.n_target++] = at.node;
@@ -67,7 +67,7 @@ static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node 
 	const struct dfg_parts *parts = walk->coordinator->parts;
 	if (!dfg_node_mark(recv, "_dfg_edge", &number) || number < 0 || number >= parts->transfers)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) is not a transfer of the plan", recv->name, recv->op_name);
-	struct packet_place send = walk->coordinator->send[number];
+	struct worker_node send = walk->coordinator->send[number];
 	if (send.worker == DFG_NONE)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) receives a tensor that no part sends", recv->name, recv->op_name);
 	if (walk->seen[send.worker][send.node])
@@ -79,7 +79,7 @@ static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node 
 static struct dfg_err *follow_all(struct walk *walk)
 {
 	while (walk->depth) {
-		struct packet_place at = walk->stack[--walk->depth];
+		struct worker_node at = walk->stack[--walk->depth];
 		const struct dfg_node *node = &part(walk, at.worker)->node[at.node];
 		if (dfg_node_role(node) == DFG_RECV)
 			DFG_TRY(follow_transfer(walk, node));
@@ -89,11 +89,11 @@ static struct dfg_err *follow_all(struct walk *walk)
 	return NULL;
 }
 
-static struct dfg_err *add_feed(struct walk *walk, struct packet_place at, int32_t port, uint32_t number)
+static struct dfg_err *add_feed(struct walk *walk, struct worker_node at, int32_t port, uint32_t number)
 {
 	struct worker_step *worker_step = &walk->plan->worker_step[at.worker];
 	walk->fed[at.worker][at.node] = true;
-	return add_edge((struct dfg_edge){at.node, port}, number, &worker_step->feed, &worker_step->feed_room,
+	return add_edge((struct dfg_edge){at.node, port}, number, &worker_step->feed, &worker_step->feed_capacity,
 		&worker_step->step.feed, &worker_step->step.n_feed);
 }
 
@@ -101,7 +101,7 @@ static struct dfg_err *add_feed(struct walk *walk, struct packet_place at, int32
 static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_feed; i++) {
-		struct packet_place home = walk->coordinator->home[step->feed[i].node];
+		struct worker_node home = walk->coordinator->home[step->feed[i].node];
 		const char *name = part(walk, home.worker)->node[home.node].name;
 		DFG_TRY(add_feed(walk, home, step->feed[i].port, i));
 		for (uint32_t w = 0; w < walk->coordinator->width; w++) {
@@ -110,7 +110,7 @@ static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 			if (!clone)
 				return dfg_no_memory("the plan of the step on the workers");
 			if (node != DFG_NONE)
-				DFG_TRY(add_feed(walk, (struct packet_place){w, node}, step->feed[i].port, i));
+				DFG_TRY(add_feed(walk, (struct worker_node){w, node}, step->feed[i].port, i));
 		}
 	}
 	return NULL;
@@ -119,15 +119,15 @@ static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 static struct dfg_err *add_wanted(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_fetch; i++) {
-		struct packet_place home = walk->coordinator->home[step->fetch[i].node];
+		struct worker_node home = walk->coordinator->home[step->fetch[i].node];
 		struct worker_step *worker_step = &walk->plan->worker_step[home.worker];
 		struct dfg_edge edge = {home.node, step->fetch[i].port};
-		DFG_TRY(add_edge(edge, i, &worker_step->fetch, &worker_step->fetch_room, &worker_step->step.fetch,
+		DFG_TRY(add_edge(edge, i, &worker_step->fetch, &worker_step->fetch_capacity, &worker_step->step.fetch,
 			&worker_step->step.n_fetch));
 		DFG_TRY(push_edge(walk, home.worker, edge));
 	}
 	for (uint32_t i = 0; i < step->n_target; i++) {
-		struct packet_place home = walk->coordinator->home[step->target[i]];
+		struct worker_node home = walk->coordinator->home[step->target[i]];
 		DFG_TRY(add_target(walk, home));
 		DFG_TRY(push_edge(walk, home.worker, (struct dfg_edge){home.node, DFG_CONTROL}));
 	}
@@ -236,8 +236,8 @@ struct dfg_err *dfg_coordinator_plan(
 	struct step_plan plan = {0};
 	pthread_mutex_lock(&coordinator->request_lock);
 	struct dfg_err *err = make(coordinator, step, &plan);
-	if (!err &&
-		!dfg_reserve(&coordinator->plan, &coordinator->plan_room, coordinator->plans + 1, sizeof *coordinator->plan))
+	if (!err && !dfg_reserve(
+					&coordinator->plan, &coordinator->plan_capacity, coordinator->plans + 1, sizeof *coordinator->plan))
 		err = dfg_no_memory("the plan of the step on the workers");
 	if (err) {
 		release_plan(coordinator, &plan);

@@ -9,7 +9,7 @@
  * in them, coordinator_clock.c pings, coordinator_step.c the other functions of the session backend.
  */
 /* A node of a part. The worker of that number has the part in replica 0. */
-struct packet_place {
+struct worker_node {
 	uint32_t worker, node;
 };
 
@@ -30,8 +30,8 @@ struct worker_state {
 	/* time of the ping in flight, ns, whose number is `ping`. This and the fields below are guarded by the lock */
 	uint64_t pinged;
 	uint64_t ping;
-	uint64_t round_ns; /* the shortest round trip so far, ns; 0: none yet */
-	int64_t ahead_ns;  /* the offset of the worker's clock to ours, ns */
+	uint64_t round_trip_ns; /* the shortest round trip so far, ns; 0: none yet */
+	int64_t ahead_ns;       /* the offset of the worker's clock to ours, ns */
 };
 
 struct replica_state {
@@ -45,7 +45,7 @@ struct replica_state {
 struct worker_step {
 	struct dfg_step step;   /* in the node numbers of the worker's part */
 	uint32_t *feed, *fetch; /* indices of these feeds and fetches in the whole step */
-	size_t feed_room, fetch_room, target_room;
+	size_t feed_capacity, fetch_capacity, target_capacity;
 	uint32_t *target;
 	bool runs;
 };
@@ -81,7 +81,7 @@ struct dfg_coordinator {
 
 	uint64_t sharded; /* number of the sharded step whose traffic is counted; 0: the last run was of none */
 	char **stream;    /* names of the streams of random numbers that the compute runs of the step have drawn from */
-	size_t streams, stream_room;
+	size_t streams, stream_capacity;
 
 	pthread_t guard;
 	bool guarded;
@@ -92,11 +92,11 @@ struct dfg_coordinator {
 
 	const struct dfg_graph *graph;
 	const struct dfg_parts *parts;
-	struct dfg_arena arena;    /* memory of `home` and `send`, released with the graph */
-	struct packet_place *home; /* by node of the graph, in replica 0 */
-	struct packet_place *send; /* by number of a transfer: its _Send node */
+	struct dfg_arena arena;   /* memory of `home` and `send`, released with the graph */
+	struct worker_node *home; /* by node of the graph, in replica 0 */
+	struct worker_node *send; /* by number of a transfer: its _Send node */
 	struct step_plan *plan;
-	size_t plans, plan_room;
+	size_t plans, plan_capacity;
 	struct dfg_traffic *traffic; /* of the last step; index: from * workers + to */
 };
 
@@ -210,11 +210,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run(
 	struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
 void dfg_coordinator_stats(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *backend,
-	const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts);
+	const struct dfg_variable_ref *refs, uint32_t count, struct dfg_variable_fact *out_facts);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_read(
-	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+	struct dfg_session_backend *backend, const struct dfg_variable_ref *ref, struct dfg_tensor *out_tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_assign(
-	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
+	struct dfg_session_backend *backend, const struct dfg_variable_ref *ref, struct dfg_tensor *tensor);
 
 /* Whether all replicas of a worker's part can share memory with the first. DFG_DATA if they must, and cannot. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_find_shared(const struct dfg_coordinator *coordinator, uint32_t worker,

@@ -338,7 +338,8 @@ struct dfg_err *dfg_coordinator_note_stream(struct dfg_coordinator *coordinator,
 			return NULL;
 	size_t length = strlen(name);
 	char *copy = dfg_zeros(length + 1, 1);
-	if (!copy || !dfg_reserve(&coordinator->stream, &coordinator->stream_room, coordinator->streams + 1, sizeof copy)) {
+	if (!copy ||
+		!dfg_reserve(&coordinator->stream, &coordinator->stream_capacity, coordinator->streams + 1, sizeof copy)) {
 		dfg_free(copy);
 		return dfg_no_memory("a step on the replicas");
 	}

@@ -25,10 +25,10 @@ static struct dfg_err *find_homes(struct dfg_coordinator *coordinator)
 			uint32_t whole = dfg_graph_find(graph, node->name);
 			int64_t number;
 			if (whole != DFG_NONE)
-				coordinator->home[whole] = (struct packet_place){w, n};
+				coordinator->home[whole] = (struct worker_node){w, n};
 			if (dfg_node_role(node) == DFG_SEND && dfg_node_mark(node, "_dfg_edge", &number) && number >= 0 &&
 				number < parts->transfers)
-				coordinator->send[number] = (struct packet_place){w, n};
+				coordinator->send[number] = (struct worker_node){w, n};
 		}
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (coordinator->home[n].worker == DFG_NONE)
@@ -39,14 +39,14 @@ static struct dfg_err *find_homes(struct dfg_coordinator *coordinator)
 /* A growing buffer for the serialized graph. */
 struct bytes {
 	uint8_t *at;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static struct dfg_err *append(void *arg, struct dfg_encoder *encoder)
 {
 	struct bytes *bytes = arg;
 	DFG_TRY(dfg_encoder_check(encoder));
-	if (!dfg_reserve(&bytes->at, &bytes->room, bytes->count + encoder->length, 1))
+	if (!dfg_reserve(&bytes->at, &bytes->capacity, bytes->count + encoder->length, 1))
 		return dfg_no_memory("a step on the workers");
 	dfg_encoder_copy(encoder, bytes->at + bytes->count);
 	bytes->count += encoder->length;
@@ -101,8 +101,8 @@ struct dfg_err *dfg_coordinator_load(
 /* The name of a transfer's tensor, from its _Send. */
 static struct dfg_string tensor_of(const struct dfg_coordinator *coordinator, uint64_t number)
 {
-	struct packet_place at =
-		number < coordinator->parts->transfers ? coordinator->send[number] : (struct packet_place){DFG_NONE, 0};
+	struct worker_node at =
+		number < coordinator->parts->transfers ? coordinator->send[number] : (struct worker_node){DFG_NONE, 0};
 	const struct dfg_attr *name =
 		at.worker == DFG_NONE ? NULL : dfg_node_attr(&coordinator->parts->part[at.worker].node[at.node], "tensor_name");
 	return name ? name->value.s : (struct dfg_string){"", 0};
@@ -353,31 +353,31 @@ struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *coordin
 
 /* Sends one request to each worker of the lead that has some of the variables. */
 static void ask_variables(
-	struct dfg_coordinator *coordinator, const struct dfg_variable_place *places, uint32_t count, uint32_t part)
+	struct dfg_coordinator *coordinator, const struct dfg_variable_ref *refs, uint32_t count, uint32_t part)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_VARIABLES};
 	uint32_t asked = 0;
 	for (uint32_t i = 0; i < count; i++)
-		asked += coordinator->home[places[i].node].worker == part;
+		asked += coordinator->home[refs[i].node].worker == part;
 	dfg_packet_put(&packet, asked);
 	for (uint32_t i = 0; i < count; i++)
-		if (coordinator->home[places[i].node].worker == part)
-			dfg_packet_put_text(&packet, places[i].name);
+		if (coordinator->home[refs[i].node].worker == part)
+			dfg_packet_put_text(&packet, refs[i].name);
 	if (asked)
 		dfg_coordinator_ask(coordinator, dfg_coordinator_lead_worker(coordinator, part), &packet);
 	else
 		dfg_packet_release(&packet);
 }
 
-static struct dfg_err *variables(struct dfg_coordinator *coordinator, const struct dfg_variable_place *places,
+static struct dfg_err *variables(struct dfg_coordinator *coordinator, const struct dfg_variable_ref *refs,
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
 	for (uint32_t part = 0; part < coordinator->width; part++)
-		ask_variables(coordinator, places, count, part);
+		ask_variables(coordinator, refs, count, part);
 	DFG_TRY(dfg_coordinator_answers(coordinator, 0));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < count && !err; i++) {
-		uint32_t worker = dfg_coordinator_lead_worker(coordinator, coordinator->home[places[i].node].worker);
+		uint32_t worker = dfg_coordinator_lead_worker(coordinator, coordinator->home[refs[i].node].worker);
 		struct dfg_packet *answer = &coordinator->state[worker].answer;
 		uint64_t dtype = dfg_packet_get(answer);
 		out_facts[i].dtype = dtype < DFG_DTYPES ? (enum dfg_dtype)dtype : DFG_NO_DTYPE;
@@ -389,25 +389,25 @@ static struct dfg_err *variables(struct dfg_coordinator *coordinator, const stru
 	return err;
 }
 
-struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *backend, const struct dfg_variable_place *places,
+struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *backend, const struct dfg_variable_ref *refs,
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct dfg_err *err;
 	pthread_mutex_lock(&coordinator->request_lock);
 	do
-		err = variables(coordinator, places, count, out_facts);
+		err = variables(coordinator, refs, count, out_facts);
 	while (dfg_coordinator_goes_on(coordinator, &err));
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
 
 static struct dfg_err *read_variable(
-	struct dfg_coordinator *coordinator, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
+	struct dfg_coordinator *coordinator, const struct dfg_variable_ref *ref, struct dfg_tensor *out_tensor)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_READ};
-	uint32_t worker = dfg_coordinator_lead_worker(coordinator, coordinator->home[place->node].worker);
-	dfg_packet_put_text(&packet, place->name);
+	uint32_t worker = dfg_coordinator_lead_worker(coordinator, coordinator->home[ref->node].worker);
+	dfg_packet_put_text(&packet, ref->name);
 	dfg_coordinator_ask(coordinator, worker, &packet);
 	DFG_TRY(dfg_coordinator_answers(coordinator, 0));
 	dfg_packet_get_tensor(&coordinator->state[worker].answer, out_tensor);
@@ -417,13 +417,13 @@ static struct dfg_err *read_variable(
 }
 
 struct dfg_err *dfg_coordinator_read(
-	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
+	struct dfg_session_backend *backend, const struct dfg_variable_ref *ref, struct dfg_tensor *out_tensor)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct dfg_err *err;
 	pthread_mutex_lock(&coordinator->request_lock);
 	do
-		err = read_variable(coordinator, place, out_tensor);
+		err = read_variable(coordinator, ref, out_tensor);
 	while (dfg_coordinator_goes_on(coordinator, &err));
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
@@ -431,15 +431,15 @@ struct dfg_err *dfg_coordinator_read(
 
 /* If replicas may be lost, all get the value; else the others get those of replica 0 before the next compute run. */
 static struct dfg_err *assign_variable(
-	struct dfg_coordinator *coordinator, const struct dfg_variable_place *place, const struct dfg_tensor *tensor)
+	struct dfg_coordinator *coordinator, const struct dfg_variable_ref *ref, const struct dfg_tensor *tensor)
 {
-	uint32_t part = coordinator->home[place->node].worker;
+	uint32_t part = coordinator->home[ref->node].worker;
 	bool elastic = dfg_coordinator_is_elastic(coordinator);
 	for (uint32_t r = 0; r < coordinator->options.replicas; r++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};
 		if (elastic ? !coordinator->replica[r].member : r != dfg_coordinator_lead(coordinator))
 			continue;
-		dfg_packet_put_text(&packet, place->name);
+		dfg_packet_put_text(&packet, ref->name);
 		dfg_packet_put_tensor(&packet, tensor);
 		dfg_coordinator_ask(coordinator, r * coordinator->width + part, &packet);
 	}
@@ -449,14 +449,14 @@ static struct dfg_err *assign_variable(
 }
 
 struct dfg_err *dfg_coordinator_assign(
-	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
+	struct dfg_session_backend *backend, const struct dfg_variable_ref *ref, struct dfg_tensor *tensor)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct dfg_err *err;
 	pthread_mutex_lock(&coordinator->request_lock);
 	coordinator->replica[dfg_coordinator_lead(coordinator)].version = ++coordinator->version;
 	do
-		err = assign_variable(coordinator, place, tensor);
+		err = assign_variable(coordinator, ref, tensor);
 	while (dfg_coordinator_goes_on(coordinator, &err));
 	dfg_tensor_release(tensor);
 	pthread_mutex_unlock(&coordinator->request_lock);

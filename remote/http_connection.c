@@ -384,7 +384,7 @@ static bool receive_sealed(struct dfg_http_connection *connection, uint8_t *buff
 	if (!dfg_tls_feed(connection->tls, buffer, count))
 		return false;
 	for (int got; dfg_tls_is_up(connection->tls) && connection->state < DFG_ENDING;) {
-		if ((got = dfg_tls_read(connection->tls, buffer, DFG_HUB_BUFFER)) <= 0)
+		if ((got = dfg_tls_read(connection->tls, buffer, DFG_HTTP_BUFFER)) <= 0)
 			return got == 0;
 		if (!receive_frames(connection, buffer, (size_t)got))
 			return false;
@@ -418,7 +418,7 @@ static bool is_nothing(ssize_t count)
 static void read_in(struct dfg_http_connection *connection)
 {
 	uint8_t *buffer = connection->server->http->buffer;
-	ssize_t count = recv(connection->fd, buffer, connection->state == DFG_LINKED ? DFG_HUB_BUFFER : STRANGER_READS, 0);
+	ssize_t count = recv(connection->fd, buffer, connection->state == DFG_LINKED ? DFG_HTTP_BUFFER : STRANGER_READS, 0);
 	if (is_nothing(count))
 		return;
 	if (count <= 0)

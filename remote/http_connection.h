@@ -16,7 +16,7 @@ struct dfg_server {
 	struct dfg_tls *tls;
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
-	struct dfg_http_connection *visitors;
+	struct dfg_http_connection *connections;
 	/* the connection that last received bytes of its link; NULL after it is closed */
 	struct dfg_http_connection *heard;
 	/* bytes of that connection that were peeked at, and are still to be taken from the kernel */

@@ -24,7 +24,7 @@ static void message_arrived(void *arg, struct dfg_message *message)
 static void credit_arrived(void *arg, uint64_t credit)
 {
 	struct dfg_exchange *exchange = arg;
-	dfg_send_queue_credit(&exchange->outlet, credit);
+	dfg_send_queue_credit(&exchange->send_queue, credit);
 	dfg_exchange_has_to_say(exchange);
 }
 
@@ -48,11 +48,11 @@ void dfg_exchange_stands(struct dfg_exchange *exchange)
 
 static void give_credit(struct dfg_exchange *exchange)
 {
-	struct dfg_message_decoder *inlet = &exchange->inlet;
-	if (inlet->credit_given - inlet->taken > DFG_CREDIT / 4 * 3)
+	struct dfg_message_decoder *decoder = &exchange->decoder;
+	if (decoder->credit_given - decoder->taken > DFG_CREDIT / 4 * 3)
 		return;
-	inlet->credit_given = inlet->taken + DFG_CREDIT;
-	dfg_send_queue_grant(&exchange->outlet, inlet->credit_given);
+	decoder->credit_given = decoder->taken + DFG_CREDIT;
+	dfg_send_queue_grant(&exchange->send_queue, decoder->credit_given);
 	dfg_exchange_has_to_say(exchange);
 }
 
@@ -61,7 +61,7 @@ bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, siz
 	if (exchange->link->broken)
 		return false;
 	atomic_store_explicit(&exchange->heard_ns, dfg_about_now_ns(), memory_order_relaxed);
-	struct dfg_err *err = dfg_message_decoder_push(&exchange->inlet, bytes, count);
+	struct dfg_err *err = dfg_message_decoder_push(&exchange->decoder, bytes, count);
 	if (err)
 		dfg_exchange_breaks(exchange, err);
 	else
@@ -71,7 +71,7 @@ bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, siz
 
 size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t capacity)
 {
-	size_t count = exchange->link->broken ? 0 : dfg_send_queue_pull(&exchange->outlet, to, capacity);
+	size_t count = exchange->link->broken ? 0 : dfg_send_queue_pull(&exchange->send_queue, to, capacity);
 	if (count)
 		exchange->said_ns = dfg_about_now_ns();
 	return count;
@@ -121,12 +121,12 @@ static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 	uint64_t silent = now - exchange->heard_ns;
 	if (!exchange->stands) {
 		if (silent >
-			dfg_http_links_at_least_patience(http, (uint64_t)(DFG_HUB_STAND_MS + DFG_HUB_PATIENCE_MS) * 1000000))
+			dfg_http_links_at_least_patience(http, (uint64_t)(DFG_HTTP_CONNECT_MS + DFG_HTTP_PATIENCE_MS) * 1000000))
 			dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "did not answer our request"));
 	} else if (silent > dfg_http_links_at_least_patience(http, lease)) {
 		dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "silent for %.1f s", (double)silent / 1e9));
 	} else if (now - exchange->said_ns > (lease / 4 < sign ? lease / 4 : sign)) {
-		dfg_send_queue_grant(&exchange->outlet, exchange->inlet.credit_given);
+		dfg_send_queue_grant(&exchange->send_queue, exchange->decoder.credit_given);
 		dfg_exchange_has_to_say(exchange);
 	}
 }
@@ -159,7 +159,7 @@ static struct dfg_err *link_send(struct dfg_link *base, const struct dfg_message
 	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base;
 	if (atomic_load(&link->lost))
 		return is_lost(link);
-	DFG_TRY(dfg_send_queue_put(&link->carrier->outlet, message));
+	DFG_TRY(dfg_send_queue_put(&link->carrier->send_queue, message));
 	__atomic_fetch_add(&base->counts.sent_messages, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&base->counts.sent_bytes, dfg_message_bytes(message), __ATOMIC_RELAXED);
 	dfg_exchange_has_to_say(link->carrier);
@@ -173,22 +173,22 @@ static bool link_poll(struct dfg_link *base)
 {
 	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base;
 	struct dfg_http_links *http = link->http;
-	uint64_t round = atomic_load_explicit(&http->rounds, memory_order_relaxed);
-	if (atomic_load_explicit(&link->round, memory_order_relaxed) != round) {
-		atomic_store_explicit(&link->round, round, memory_order_relaxed);
+	uint64_t reads = atomic_load_explicit(&http->poll_reads, memory_order_relaxed);
+	if (atomic_load_explicit(&link->seen_reads, memory_order_relaxed) != reads) {
+		atomic_store_explicit(&link->seen_reads, reads, memory_order_relaxed);
 		return false;
 	}
 	atomic_fetch_add_explicit(&http->polls, 1, memory_order_relaxed);
 	if (pthread_mutex_trylock(&http->io))
 		return false;
 	bool delivered = dfg_http_links_drive(http);
-	atomic_store_explicit(&http->rounds, round + 1, memory_order_relaxed);
-	atomic_store_explicit(&link->round, round + 1, memory_order_relaxed);
+	atomic_store_explicit(&http->poll_reads, reads + 1, memory_order_relaxed);
+	atomic_store_explicit(&link->seen_reads, reads + 1, memory_order_relaxed);
 	dfg_http_links_unlock(http);
 	return delivered;
 }
 
-static void link_rest(struct dfg_link *base)
+static void link_idle(struct dfg_link *base)
 {
 	struct dfg_http_links *http = ((struct dfg_http_links_link *)base)->http;
 	atomic_store(&http->polls_rested, atomic_load(&http->polls));
@@ -204,8 +204,8 @@ static uint64_t link_heard(const struct dfg_link *base)
 static void free_link(struct dfg_http_links_link *link)
 {
 	for (int i = 0; i < 2; i++) {
-		dfg_message_decoder_release(&link->exchange[i].inlet);
-		dfg_send_queue_release(&link->exchange[i].outlet);
+		dfg_message_decoder_release(&link->exchange[i].decoder);
+		dfg_send_queue_release(&link->exchange[i].send_queue);
 	}
 	dfg_err_free(link->broken);
 	dfg_err_free(link->why);
@@ -230,7 +230,7 @@ static void link_close(struct dfg_link *base)
 const struct dfg_link_kind dfg_http_links_link_kind = {.name = "libcurl",
 	.send = link_send,
 	.poll = link_poll,
-	.rest = link_rest,
+	.idle = link_idle,
 	.heard = link_heard,
 	.close = link_close};
 
@@ -239,13 +239,13 @@ static struct dfg_err *init_exchange(struct dfg_http_links_link *link, int which
 	struct dfg_exchange *exchange = &link->exchange[which];
 	link->used[which] = true;
 	exchange->link = link;
-	exchange->inlet = (struct dfg_message_decoder){.sink = link->http->sink,
+	exchange->decoder = (struct dfg_message_decoder){.sink = link->http->sink,
 		.limit = link->http->tensor_bytes,
 		.arg = exchange,
 		.message = message_arrived,
 		.credit = credit_arrived,
 		.credit_given = DFG_CREDIT};
-	return dfg_send_queue_init(&exchange->outlet);
+	return dfg_send_queue_init(&exchange->send_queue);
 }
 
 static struct dfg_err *new_link(

@@ -145,7 +145,7 @@ static void dispatch(struct dfg_http_links *http, const struct epoll_event *even
 static void tick(struct dfg_http_links *http)
 {
 	uint64_t now = dfg_about_now_ns();
-	if (now <= http->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000)
+	if (now <= http->tick_ns + (uint64_t)DFG_HTTP_TICK_MS * 1000000)
 		return;
 	dfg_http_links_tick(http, now);
 	if (http->server)
@@ -212,7 +212,7 @@ void dfg_http_links_wake(struct dfg_http_links *http)
 /* The time of the thread's next check, without any event. */
 static uint64_t due_ns(const struct dfg_http_links *http)
 {
-	uint64_t tick = http->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000;
+	uint64_t tick = http->tick_ns + (uint64_t)DFG_HTTP_TICK_MS * 1000000;
 	uint64_t client = http->client ? dfg_client_due_ns(http->client) : UINT64_MAX;
 	return client < tick ? client : tick;
 }
@@ -368,7 +368,7 @@ static size_t memory_of_machine(void)
 static struct dfg_err *open_hub(struct dfg_http_links *http, const struct dfg_http_links_options *options)
 {
 	DFG_TRY(open_wake(http));
-	if (!(http->buffer = dfg_mem->take(dfg_mem, DFG_HUB_BUFFER, DFG_ALIGN)))
+	if (!(http->buffer = dfg_mem->take(dfg_mem, DFG_HTTP_BUFFER, DFG_ALIGN)))
 		return dfg_no_memory("the HTTP links");
 	if (options->address)
 		DFG_TRY(dfg_server_new(http, options->address, options->tls, &http->server));

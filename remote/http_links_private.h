@@ -17,8 +17,8 @@ struct dfg_server;
  */
 struct dfg_exchange {
 	struct dfg_http_links_link *link;
-	struct dfg_send_queue outlet;
-	struct dfg_message_decoder inlet;
+	struct dfg_send_queue send_queue;
+	struct dfg_message_decoder decoder;
 	const struct dfg_transport *transport;
 	void *of;                /* the transport's object */
 	bool stands;             /* the server has admitted the client */
@@ -44,7 +44,7 @@ struct dfg_http_links_link {
 	bool used[2];                    /* between launcher and worker only one is used */
 	struct dfg_exchange *carrier;    /* the exchange that carries sent messages */
 	struct dfg_exchange *source;     /* the exchange that carries received messages */
-	_Atomic uint64_t round;          /* the value of http->rounds when the link was last polled */
+	_Atomic uint64_t seen_reads;     /* the value of http->poll_reads when the link was last polled */
 	struct dfg_err *broken;          /* the reason for which the link will be lost, as soon as no call is in progress */
 	_Atomic bool lost;
 	struct dfg_err *why; /* a copy of that error; guarded by the `state` lock */
@@ -68,10 +68,10 @@ struct dfg_http_links {
 	struct dfg_http_links_link *links;
 	struct dfg_server *server;
 	struct dfg_client *client;
-	uint64_t tick_ns;        /* time of the last tick */
-	uint64_t drives;         /* number of times that the ready descriptors were handled */
-	unsigned listened;       /* consecutive reads since epoll was last asked */
-	_Atomic uint64_t rounds; /* number of polls */
+	uint64_t tick_ns;            /* time of the last tick */
+	uint64_t drives;             /* number of times that the ready descriptors were handled */
+	unsigned listened;           /* consecutive reads since epoll was last asked */
+	_Atomic uint64_t poll_reads; /* times that a poll read all links */
 	int epoll;
 	uint8_t *buffer; /* read buffer; used by the holder of io */
 
@@ -89,10 +89,10 @@ struct dfg_http_links {
 };
 
 enum {
-	DFG_HUB_BUFFER = 1 << 20,
-	DFG_HUB_TICK_MS = 250,
-	DFG_HUB_STAND_MS = 10000,    /* limit for establishing a connection */
-	DFG_HUB_PATIENCE_MS = 30000, /* limit for a peer whose link was not requested yet */
+	DFG_HTTP_BUFFER = 1 << 20,
+	DFG_HTTP_TICK_MS = 250,
+	DFG_HTTP_CONNECT_MS = 10000,  /* limit for establishing a connection */
+	DFG_HTTP_PATIENCE_MS = 30000, /* limit for a peer whose link was not requested yet */
 };
 
 /* The kind of an epoll event, in the lowest bits of its data; the other bits are a socket or a connection. */

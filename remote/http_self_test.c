@@ -73,7 +73,7 @@ static struct dfg_err *await(struct side *side, uint32_t came)
 }
 
 /* Nanoseconds of a round trip of the tensor, which must come back unchanged. */
-static struct dfg_err *trip(struct side *side, const struct dfg_tensor *tensor, uint64_t *out_ns)
+static struct dfg_err *round_trip(struct side *side, const struct dfg_tensor *tensor, uint64_t *out_ns)
 {
 	struct dfg_message message = {.tensor = *tensor};
 	uint32_t before = atomic_load(&side->came);
@@ -93,24 +93,24 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median; *stalls is increased by the number of slow round trips. */
-static struct dfg_err *median_trip(
-	struct side *side, int64_t elements, int trips, uint64_t *out_ns, uint32_t *out_stalls)
+/* The median; *stalls is increased by the number of slow round round_trips. */
+static struct dfg_err *median_round_trip(
+	struct side *side, int64_t elements, int round_trips, uint64_t *out_ns, uint32_t *out_stalls)
 {
 	uint64_t ns[TRIPS];
 	struct dfg_tensor tensor;
 	struct dfg_err *err = dfg_tensor_new(DFG_I32, &DFG_SHAPE_VECTOR(elements), &tensor);
 	for (int64_t i = 0; !err && i < elements; i++)
 		((uint32_t *)tensor.data)[i] = (uint32_t)i * 2654435761u;
-	for (int i = 0; !err && i < trips; i++) {
-		err = trip(side, &tensor, &ns[i]);
+	for (int i = 0; !err && i < round_trips; i++) {
+		err = round_trip(side, &tensor, &ns[i]);
 		*out_stalls += !err && ns[i] > (uint64_t)STALL_MS * 1000000 && elements == 1;
 	}
 	dfg_tensor_release(&tensor);
 	if (err)
 		return err;
-	qsort(ns, (size_t)trips, sizeof *ns, by_value);
-	*out_ns = ns[trips / 2];
+	qsort(ns, (size_t)round_trips, sizeof *ns, by_value);
+	*out_ns = ns[round_trips / 2];
 	return NULL;
 }
 
@@ -141,9 +141,9 @@ static struct dfg_err *open_pair(struct side side[2])
 static struct dfg_err *measure(struct side *side, struct dfg_http_links_report *report)
 {
 	uint64_t ns;
-	DFG_TRY(median_trip(side, 1, TRIPS, &ns, &report->stalls));
+	DFG_TRY(median_round_trip(side, 1, TRIPS, &ns, &report->stalls));
 	report->round_trip_us = (double)ns / 1e3;
-	DFG_TRY(median_trip(side, BULK / 4, BULKS, &ns, &report->stalls));
+	DFG_TRY(median_round_trip(side, BULK / 4, BULKS, &ns, &report->stalls));
 	report->bulk_bytes_per_s = 2.0 * BULK / ((double)ns / 1e9);
 	return NULL;
 }

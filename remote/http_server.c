@@ -49,7 +49,7 @@ static void make_way(struct dfg_server *server, const struct in6_addr *from)
 {
 	struct dfg_http_connection *first = NULL, *first_of_address = NULL;
 	unsigned strangers = 0, of_address = 0;
-	for (struct dfg_http_connection *connection = server->visitors; connection; connection = connection->next) {
+	for (struct dfg_http_connection *connection = server->connections; connection; connection = connection->next) {
 		if (connection->state != DFG_STRANGER && connection->state != DFG_ENDING)
 			continue;
 		strangers++;
@@ -79,13 +79,13 @@ static void receive(struct dfg_server *server, int fd, const struct sockaddr_sto
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	connection->from = address;
-	connection->next = server->visitors;
-	server->visitors = connection;
+	connection->next = server->connections;
+	server->connections = connection;
 	dfg_http_connection_flush(connection);
 }
 
 /* deaf: accepts no more until the next tick, when a descriptor may be free. */
-static void listen_again(struct dfg_server *server, bool deaf)
+static void set_deaf(struct dfg_server *server, bool deaf)
 {
 	struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u64 = DFG_ABOUT_LISTENER};
 	epoll_ctl(server->http->epoll, EPOLL_CTL_MOD, server->fd, &event);
@@ -101,7 +101,7 @@ void dfg_server_accept(struct dfg_server *server)
 		if (fd >= 0)
 			receive(server, fd, &from);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			listen_again(server, true);
+			set_deaf(server, true);
 		if (fd < 0)
 			return;
 	}
@@ -110,10 +110,10 @@ void dfg_server_accept(struct dfg_server *server)
 void dfg_server_tick(struct dfg_server *server, uint64_t now)
 {
 	uint64_t stranger = dfg_http_links_at_least_patience(server->http, (uint64_t)STRANGER_MS * 1000000);
-	uint64_t waiting = dfg_http_links_at_least_patience(server->http, (uint64_t)DFG_HUB_PATIENCE_MS * 1000000);
+	uint64_t waiting = dfg_http_links_at_least_patience(server->http, (uint64_t)DFG_HTTP_PATIENCE_MS * 1000000);
 	if (server->deaf)
-		listen_again(server, false);
-	for (struct dfg_http_connection *connection = server->visitors; connection; connection = connection->next) {
+		set_deaf(server, false);
+	for (struct dfg_http_connection *connection = server->connections; connection; connection = connection->next) {
 		uint64_t age = now - connection->since_ns;
 		if ((connection->state == DFG_STRANGER || connection->state == DFG_ENDING) && age > stranger)
 			dfg_http_connection_drop(connection, NULL);
@@ -126,7 +126,7 @@ void dfg_server_tick(struct dfg_server *server, uint64_t now)
 
 void dfg_server_admit(struct dfg_server *server, uint32_t peer)
 {
-	for (struct dfg_http_connection *connection = server->visitors; connection; connection = connection->next)
+	for (struct dfg_http_connection *connection = server->connections; connection; connection = connection->next)
 		if (connection->state == DFG_WAITING && connection->request.peer == peer) {
 			dfg_http_connection_admit(connection);
 			dfg_http_connection_flush(connection);
@@ -135,7 +135,7 @@ void dfg_server_admit(struct dfg_server *server, uint32_t peer)
 
 void dfg_server_sweep(struct dfg_server *server)
 {
-	for (struct dfg_http_connection **at = &server->visitors, *connection; (connection = *at);) {
+	for (struct dfg_http_connection **at = &server->connections, *connection; (connection = *at);) {
 		if (connection->state != DFG_DEAD) {
 			at = &connection->next;
 			continue;
@@ -244,8 +244,8 @@ void dfg_server_free(struct dfg_server *server)
 {
 	if (!server)
 		return;
-	for (struct dfg_http_connection *connection; (connection = server->visitors);) {
-		server->visitors = connection->next;
+	for (struct dfg_http_connection *connection; (connection = server->connections);) {
+		server->connections = connection->next;
 		dfg_http_connection_free(connection);
 	}
 	if (server->fd >= 0)

@@ -4,7 +4,7 @@
 
 /* Decodes the bytes of a stream into messages; each element is copied once, from the given bytes into its tensor. */
 struct dfg_message_decoder {
-	struct dfg_link_sink sink;                               /* .room may be NULL */
+	struct dfg_link_sink sink;                               /* .capacity may be NULL */
 	size_t limit;                                            /* bytes of the largest tensor accepted */
 	void *arg;                                               /* argument of the functions below */
 	void (*message)(void *arg, struct dfg_message *message); /* takes the tensor */
@@ -27,8 +27,8 @@ struct dfg_message_decoder {
 };
 
 /* Releases incomplete messages. */
-void dfg_message_decoder_release(struct dfg_message_decoder *inlet);
+void dfg_message_decoder_release(struct dfg_message_decoder *decoder);
 
 /* DFG_PROTOCOL where the bytes are malformed: the stream cannot be read any further. */
 DFG_MUST_CHECK struct dfg_err *dfg_message_decoder_push(
-	struct dfg_message_decoder *inlet, const uint8_t *bytes, size_t count);
+	struct dfg_message_decoder *decoder, const uint8_t *bytes, size_t count);

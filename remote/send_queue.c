@@ -36,27 +36,27 @@ static struct dfg_send_queue_item *pop(struct dfg_send_queue_queue *queue)
 	return item;
 }
 
-struct dfg_err *dfg_send_queue_init(struct dfg_send_queue *outlet)
+struct dfg_err *dfg_send_queue_init(struct dfg_send_queue *queue)
 {
-	*outlet = (struct dfg_send_queue){.credit = DFG_CREDIT};
-	outlet->small.end = &outlet->small.first;
-	outlet->large.end = &outlet->large.first;
-	return pthread_mutex_init(&outlet->lock, NULL) ? dfg_no_memory("a message to send") : NULL;
+	*queue = (struct dfg_send_queue){.credit = DFG_CREDIT};
+	queue->small.end = &queue->small.first;
+	queue->large.end = &queue->large.first;
+	return pthread_mutex_init(&queue->lock, NULL) ? dfg_no_memory("a message to send") : NULL;
 }
 
-void dfg_send_queue_release(struct dfg_send_queue *outlet)
+void dfg_send_queue_release(struct dfg_send_queue *queue)
 {
-	if (!outlet->small.end)
+	if (!queue->small.end)
 		return;
-	if (outlet->item != outlet->whole)
-		free_item(outlet->item);
-	free_item(outlet->whole);
-	for (struct dfg_send_queue_item *item; (item = pop(&outlet->small));)
+	if (queue->item != queue->whole)
+		free_item(queue->item);
+	free_item(queue->whole);
+	for (struct dfg_send_queue_item *item; (item = pop(&queue->small));)
 		free_item(item);
-	for (struct dfg_send_queue_item *item; (item = pop(&outlet->large));)
+	for (struct dfg_send_queue_item *item; (item = pop(&queue->large));)
 		free_item(item);
-	pthread_mutex_destroy(&outlet->lock);
-	*outlet = (struct dfg_send_queue){0};
+	pthread_mutex_destroy(&queue->lock);
+	*queue = (struct dfg_send_queue){0};
 }
 
 static struct dfg_err *fill_item(struct dfg_send_queue_item *item, const struct dfg_message *message)
@@ -87,17 +87,17 @@ static bool same_key(const struct dfg_message *a, const struct dfg_message *b)
 }
 
 /* Whether the message must not overtake a large one; those are few. The caller holds the lock. */
-static bool goes_behind(const struct dfg_send_queue *outlet, const struct dfg_send_queue_item *item)
+static bool goes_behind(const struct dfg_send_queue *queue, const struct dfg_send_queue_item *item)
 {
-	if (outlet->whole && same_key(&outlet->whole->message, &item->message))
+	if (queue->whole && same_key(&queue->whole->message, &item->message))
 		return true;
-	for (const struct dfg_send_queue_item *large = outlet->large.first; large; large = large->next)
+	for (const struct dfg_send_queue_item *large = queue->large.first; large; large = large->next)
 		if (same_key(&large->message, &item->message))
 			return true;
 	return false;
 }
 
-struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet, const struct dfg_message *message)
+struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *queue, const struct dfg_message *message)
 {
 	DFG_TRY(dfg_message_check(message));
 	struct dfg_send_queue_item *item = dfg_zeros(1, sizeof *item);
@@ -108,95 +108,95 @@ struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet, const struct d
 		free_item(item);
 		return err;
 	}
-	pthread_mutex_lock(&outlet->lock);
-	bool large = item->count > DFG_LINK_FRAME_MOST - DFG_HEAD_MOST || goes_behind(outlet, item);
-	push(large ? &outlet->large : &outlet->small, item);
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&queue->lock);
+	bool large = item->count > DFG_LINK_FRAME_MOST - DFG_HEAD_MOST || goes_behind(queue, item);
+	push(large ? &queue->large : &queue->small, item);
+	pthread_mutex_unlock(&queue->lock);
 	return NULL;
 }
 
-void dfg_send_queue_credit(struct dfg_send_queue *outlet, uint64_t credit)
+void dfg_send_queue_credit(struct dfg_send_queue *queue, uint64_t credit)
 {
-	pthread_mutex_lock(&outlet->lock);
-	if (credit > outlet->credit)
-		outlet->credit = credit;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&queue->lock);
+	if (credit > queue->credit)
+		queue->credit = credit;
+	pthread_mutex_unlock(&queue->lock);
 }
 
-void dfg_send_queue_grant(struct dfg_send_queue *outlet, uint64_t granted)
+void dfg_send_queue_grant(struct dfg_send_queue *queue, uint64_t granted)
 {
-	pthread_mutex_lock(&outlet->lock);
-	outlet->granted = granted;
-	outlet->tell = true;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&queue->lock);
+	queue->granted = granted;
+	queue->tell = true;
+	pthread_mutex_unlock(&queue->lock);
 }
 
 /* Begins a frame: its header and the bytes before those in `body`. */
 static void begin(
-	struct dfg_send_queue *outlet, enum dfg_link_frame_kind kind, size_t front, const uint8_t *body, size_t count)
+	struct dfg_send_queue *queue, enum dfg_link_frame_kind kind, size_t front, const uint8_t *body, size_t count)
 {
-	struct dfg_link_frame frame = {.length = (uint32_t)(front + count), .kind = kind, .number = outlet->frames++};
-	dfg_link_frame_put(outlet->front, &frame);
-	outlet->front_length = DFG_LINK_FRAME_HEADER + front;
-	outlet->front_done = 0;
-	outlet->body = body;
-	outlet->body_left = count;
-	outlet->crc = dfg_crc32c(0, outlet->front, outlet->front_length);
-	outlet->tail_left = DFG_LINK_FRAME_TAIL;
+	struct dfg_link_frame frame = {.length = (uint32_t)(front + count), .kind = kind, .number = queue->frames++};
+	dfg_link_frame_put(queue->front, &frame);
+	queue->front_length = DFG_LINK_FRAME_HEADER + front;
+	queue->front_done = 0;
+	queue->body = body;
+	queue->body_left = count;
+	queue->crc = dfg_crc32c(0, queue->front, queue->front_length);
+	queue->tail_left = DFG_LINK_FRAME_TAIL;
 	if (kind != DFG_LINK_FRAME_CREDIT)
-		outlet->used += frame.length;
+		queue->used += frame.length;
 }
 
-static void begin_message(struct dfg_send_queue *outlet, struct dfg_send_queue_item *item)
+static void begin_message(struct dfg_send_queue *queue, struct dfg_send_queue_item *item)
 {
-	size_t head = dfg_head_put(outlet->front + DFG_LINK_FRAME_HEADER, &item->message, item->count);
+	size_t head = dfg_head_put(queue->front + DFG_LINK_FRAME_HEADER, &item->message, item->count);
 	size_t count = item->count < DFG_LINK_FRAME_MOST - head ? item->count : DFG_LINK_FRAME_MOST - head;
-	begin(outlet, DFG_LINK_FRAME_MESSAGE, head, item->bytes, count);
+	begin(queue, DFG_LINK_FRAME_MESSAGE, head, item->bytes, count);
 	item->done = count;
-	outlet->item = item;
+	queue->item = item;
 }
 
-static void begin_more(struct dfg_send_queue *outlet, struct dfg_send_queue_item *item)
+static void begin_more(struct dfg_send_queue *queue, struct dfg_send_queue_item *item)
 {
 	size_t left = item->count - item->done;
 	size_t count = left < DFG_LINK_FRAME_MOST ? left : DFG_LINK_FRAME_MOST;
-	begin(outlet, DFG_LINK_FRAME_MORE, 0, item->bytes + item->done, count);
+	begin(queue, DFG_LINK_FRAME_MORE, 0, item->bytes + item->done, count);
 	item->done += count;
-	outlet->item = item;
+	queue->item = item;
 }
 
 /* Begins the next frame; false where there is none, or no credit for it. */
-static bool begin_next(struct dfg_send_queue *outlet)
+static bool begin_next(struct dfg_send_queue *queue)
 {
 	struct dfg_send_queue_item *item = NULL;
-	pthread_mutex_lock(&outlet->lock);
-	uint64_t granted = outlet->granted;
-	bool tell = outlet->tell, credit = outlet->used + DFG_LINK_FRAME_MOST <= outlet->credit;
-	outlet->tell = false;
-	if (!tell && credit && !(item = pop(&outlet->small)) && !outlet->whole)
-		item = outlet->whole = pop(&outlet->large);
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&queue->lock);
+	uint64_t granted = queue->granted;
+	bool tell = queue->tell, credit = queue->used + DFG_LINK_FRAME_MOST <= queue->credit;
+	queue->tell = false;
+	if (!tell && credit && !(item = pop(&queue->small)) && !queue->whole)
+		item = queue->whole = pop(&queue->large);
+	pthread_mutex_unlock(&queue->lock);
 	if (tell) {
-		dfg_put_le(outlet->front + DFG_LINK_FRAME_HEADER, granted, 8);
-		begin(outlet, DFG_LINK_FRAME_CREDIT, 8, NULL, 0);
+		dfg_put_le(queue->front + DFG_LINK_FRAME_HEADER, granted, 8);
+		begin(queue, DFG_LINK_FRAME_CREDIT, 8, NULL, 0);
 	} else if (item) {
-		begin_message(outlet, item);
-	} else if (credit && outlet->whole) {
-		begin_more(outlet, outlet->whole);
+		begin_message(queue, item);
+	} else if (credit && queue->whole) {
+		begin_more(queue, queue->whole);
 	}
-	return outlet->tail_left;
+	return queue->tail_left;
 }
 
-static void end_frame(struct dfg_send_queue *outlet)
+static void end_frame(struct dfg_send_queue *queue)
 {
-	struct dfg_send_queue_item *item = outlet->item;
-	outlet->item = NULL;
+	struct dfg_send_queue_item *item = queue->item;
+	queue->item = NULL;
 	if (!item || item->done < item->count)
 		return;
-	pthread_mutex_lock(&outlet->lock);
-	if (item == outlet->whole)
-		outlet->whole = NULL;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&queue->lock);
+	if (item == queue->whole)
+		queue->whole = NULL;
+	pthread_mutex_unlock(&queue->lock);
 	free_item(item);
 }
 
@@ -206,30 +206,30 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Writes as many bytes of the frame as fit. */
-static size_t pull_frame(struct dfg_send_queue *outlet, uint8_t *to, size_t capacity)
+static size_t pull_frame(struct dfg_send_queue *queue, uint8_t *to, size_t capacity)
 {
-	size_t front = least(outlet->front_length - outlet->front_done, capacity);
-	memcpy(to, outlet->front + outlet->front_done, front);
-	outlet->front_done += front;
-	size_t body = least(outlet->body_left, capacity - front);
+	size_t front = least(queue->front_length - queue->front_done, capacity);
+	memcpy(to, queue->front + queue->front_done, front);
+	queue->front_done += front;
+	size_t body = least(queue->body_left, capacity - front);
 	if (body) {
-		memcpy(to + front, outlet->body, body);
-		outlet->crc = dfg_crc32c(outlet->crc, to + front, body);
-		outlet->body += body;
-		outlet->body_left -= body;
+		memcpy(to + front, queue->body, body);
+		queue->crc = dfg_crc32c(queue->crc, to + front, body);
+		queue->body += body;
+		queue->body_left -= body;
 	}
 	size_t done = front + body;
-	for (; done < capacity && outlet->tail_left; outlet->tail_left--)
-		to[done++] = (uint8_t)(outlet->crc >> 8 * (DFG_LINK_FRAME_TAIL - outlet->tail_left));
-	if (!outlet->tail_left)
-		end_frame(outlet);
+	for (; done < capacity && queue->tail_left; queue->tail_left--)
+		to[done++] = (uint8_t)(queue->crc >> 8 * (DFG_LINK_FRAME_TAIL - queue->tail_left));
+	if (!queue->tail_left)
+		end_frame(queue);
 	return done;
 }
 
-size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t capacity)
+size_t dfg_send_queue_pull(struct dfg_send_queue *queue, uint8_t *to, size_t capacity)
 {
 	size_t done = 0;
-	while (done < capacity && (outlet->tail_left || begin_next(outlet)))
-		done += pull_frame(outlet, to + done, capacity - done);
+	while (done < capacity && (queue->tail_left || begin_next(queue)))
+		done += pull_frame(queue, to + done, capacity - done);
 	return done;
 }

@@ -34,15 +34,15 @@ struct dfg_send_queue {
 
 enum { DFG_CREDIT = 64 << 20 }; /* bytes in flight before the peer must acknowledge some */
 
-DFG_MUST_CHECK struct dfg_err *dfg_send_queue_init(struct dfg_send_queue *outlet);
-void dfg_send_queue_release(struct dfg_send_queue *outlet); /* a zeroed one is allowed */
+DFG_MUST_CHECK struct dfg_err *dfg_send_queue_init(struct dfg_send_queue *queue);
+void dfg_send_queue_release(struct dfg_send_queue *queue); /* a zeroed one is allowed */
 
 /* Takes a reference of the tensor. */
-DFG_MUST_CHECK struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet, const struct dfg_message *message);
+DFG_MUST_CHECK struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *queue, const struct dfg_message *message);
 
 /* Sets the peer's total credit; sets the total granted to the peer, and sends it, also as a heartbeat. */
-void dfg_send_queue_credit(struct dfg_send_queue *outlet, uint64_t credit);
-void dfg_send_queue_grant(struct dfg_send_queue *outlet, uint64_t granted);
+void dfg_send_queue_credit(struct dfg_send_queue *queue, uint64_t credit);
+void dfg_send_queue_grant(struct dfg_send_queue *queue, uint64_t granted);
 
 /* Writes at most `capacity` bytes; 0: there is nothing to send now. */
-size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t capacity);
+size_t dfg_send_queue_pull(struct dfg_send_queue *queue, uint8_t *to, size_t capacity);

@@ -50,7 +50,7 @@ static struct dfg_err *parse(struct shm_link *link, const struct shm_frame *fram
 	out->tensor.dtype = frame->dtype;
 	out->tensor.shape = (struct dfg_shape){.rank = frame->rank};
 	out->tensor.data = NULL;
-	out->tensor.room = 0;
+	out->tensor.capacity = 0;
 	out->tensor.buffer = NULL;
 	ring_get(&link->in, out->key.iteration, frame->depth * sizeof *out->key.iteration);
 	ring_get(&link->in, out->tensor.shape.dim, frame->rank * sizeof *out->tensor.shape.dim);
@@ -71,7 +71,7 @@ static struct dfg_err *allocate_payload(struct shm_link *link, struct incoming *
 	struct dfg_tensor tensor;
 	DFG_TRY(dfg_link_tensor(&link->sink, dtype, &shape, &tensor));
 	in->message.tensor = tensor;
-	if (tensor.dtype != dtype || !dfg_shape_equal(&tensor.shape, &shape) || tensor.room < dfg_tensor_bytes(&tensor))
+	if (tensor.dtype != dtype || !dfg_shape_equal(&tensor.shape, &shape) || tensor.capacity < dfg_tensor_bytes(&tensor))
 		return DFG_ERR(DFG_BUG, "the receive buffer is too small for %s", dfg_type_words(dtype, &shape).s);
 	in->to = tensor.data;
 	return NULL;

@@ -66,10 +66,10 @@ static bool move_there(struct dfg_ssh_jump *jump)
 static void wait_for_either(const struct dfg_ssh_jump *jump)
 {
 	const bool writes = dfg_ssh_get_poll_flags(jump->ssh.session) & SSH_WRITE_PENDING;
-	const bool full = jump->there.sent < jump->there.used, held = jump->back.sent < jump->back.used;
+	const bool full = jump->there.sent < jump->there.used, unsent = jump->back.sent < jump->back.used;
 	struct pollfd poll_[] = {
 		{.fd = dfg_ssh_get_fd(jump->ssh.session), .events = (short)(POLLIN | (writes ? POLLOUT : 0))},
-		{.fd = jump->fd, .events = (short)((full ? 0 : POLLIN) | (held ? POLLOUT : 0))},
+		{.fd = jump->fd, .events = (short)((full ? 0 : POLLIN) | (unsent ? POLLOUT : 0))},
 	};
 	poll(poll_, 2, LOOK_MS);
 }

@@ -71,15 +71,15 @@ static struct dfg_err *make_session(struct dfg_ssh *ssh)
 	return set_options(ssh, kinds);
 }
 
-/* Exchanges keys. *out_again: the server hung up without an error, as one does that has many connections. */
-static struct dfg_err *greet(struct dfg_ssh *ssh, bool *out_again)
+/* Exchanges keys. *out_retry: the server hung up without an error, as one does that has many connections. */
+static struct dfg_err *greet(struct dfg_ssh *ssh, bool *out_retry)
 {
 	int status;
 	while ((status = dfg_ssh_connect(ssh->session)) == SSH_AGAIN)
 		DFG_TRY(dfg_ssh_turn(ssh, "speak SSH"));
 	if (status == SSH_OK)
 		return NULL;
-	*out_again = !dfg_ssh_get_serverbanner(ssh->session);
+	*out_retry = !dfg_ssh_get_serverbanner(ssh->session);
 	return DFG_ERR(DFG_UNAVAILABLE, "%s port %u does not speak SSH with us: %s", ssh->entry.host_name, ssh->entry.port,
 		dfg_ssh_get_error(ssh->session));
 }
@@ -127,17 +127,17 @@ static struct dfg_err *reach(struct dfg_ssh *ssh, int jumps)
 }
 
 /* One attempt to connect, check the host's key and authenticate the user. */
-static struct dfg_err *attempt(struct dfg_ssh *ssh, int jumps, bool *out_again)
+static struct dfg_err *attempt(struct dfg_ssh *ssh, int jumps, bool *out_retry)
 {
 	bool failed = false;
-	*out_again = false;
+	*out_retry = false;
 	DFG_TRY(reach(ssh, jumps));
 	DFG_TRY(make_session(ssh));
 	dfg_ssh_begin(ssh);
-	struct dfg_err *err = greet(ssh, out_again);
+	struct dfg_err *err = greet(ssh, out_retry);
 	if (err && ssh->proxy)
 		err = dfg_ssh_proxy_explain(ssh->proxy, err, &failed);
-	*out_again &= !failed;
+	*out_retry &= !failed;
 	DFG_TRY(err);
 	DFG_TRY(dfg_ssh_known_check(ssh));
 	dfg_ssh_begin(ssh);

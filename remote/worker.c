@@ -72,7 +72,7 @@ static void orphan(struct dfg_worker *worker, enum dfg_code code, const char *wh
 static void *guard(void *arg)
 {
 	struct dfg_worker *worker = arg;
-	uint64_t lease = (uint64_t)(worker->setup.lease * 1e9), last = dfg_now();
+	uint64_t lease = (uint64_t)(worker->config.lease * 1e9), last = dfg_now();
 	while (!atomic_load(&worker->ended)) {
 		uint32_t seen = atomic_load(&worker->guard_event.word);
 		uint64_t now = dfg_now();
@@ -91,7 +91,7 @@ static void *guard(void *arg)
 /* Makes the links to the other workers, and the rendezvous. */
 static struct dfg_err *connect_all(struct dfg_worker *worker)
 {
-	uint32_t workers = worker->setup.workers;
+	uint32_t workers = worker->config.workers;
 	worker->device = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->device);
 	worker->name = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->name);
 	worker->link = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->link);
@@ -101,11 +101,11 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 	uint32_t width = dfg_worker_width(worker), first = dfg_worker_replica(worker) * width;
 	for (uint32_t i = 0; i < workers; i++) {
 		/* a plan names the devices of the first replica; only those of this worker's own are known by it */
-		worker->device[i] = i - first < width ? worker->setup.peer[i - first].device : "";
-		worker->name[i] = worker->setup.peer[i].name;
+		worker->device[i] = i - first < width ? worker->config.peer[i - first].device : "";
+		worker->name[i] = worker->config.peer[i].name;
 	}
-	DFG_TRY(worker->options.reach(worker->options.arg, &worker->setup, worker->link));
-	struct dfg_rendezvous_options options = {.self = worker->setup.self,
+	DFG_TRY(worker->options.reach(worker->options.arg, &worker->config, worker->link));
+	struct dfg_rendezvous_options options = {.self = worker->config.self,
 		.device = worker->device,
 		.name = worker->name,
 		.workers = workers,
@@ -123,7 +123,7 @@ static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *requ
 		return DFG_ERR(DFG_PROTOCOL, "this worker is already configured");
 	worker->words = *request; /* text that was read from it points into it */
 	*request = (struct dfg_packet){0};
-	DFG_TRY(dfg_worker_config_get(&worker->words, &worker->arena, &worker->setup));
+	DFG_TRY(dfg_worker_config_get(&worker->words, &worker->arena, &worker->config));
 	return connect_all(worker);
 }
 
@@ -134,7 +134,7 @@ static struct dfg_err *begin_work(struct dfg_worker *worker)
 		worker->options.linked(worker->options.arg);
 	worker->linked = true;
 	atomic_store(&worker->heard, dfg_now());
-	if (!(worker->setup.lease > 0))
+	if (!(worker->config.lease > 0))
 		return NULL;
 	worker->guarded = !pthread_create(&worker->guard, NULL, guard, worker);
 	return worker->guarded ? NULL : DFG_ERR(DFG_MEMORY, "cannot start a thread");
@@ -235,7 +235,7 @@ bool dfg_worker_leave(struct dfg_worker *worker)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_LEAVE};
 	struct dfg_link *launcher = atomic_load(&worker->launcher);
-	if (!atomic_load(&worker->group) || !worker->setup.elastic || !launcher)
+	if (!atomic_load(&worker->group) || !worker->config.elastic || !launcher)
 		return false;
 	struct dfg_err *err = dfg_packet_send(&packet, launcher);
 	bool sent = !err;
@@ -275,7 +275,7 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 	struct dfg_worker *worker = arg;
 	if (message->kind == DFG_MESSAGE_REDUCE && worker->group) {
 		uint32_t width = dfg_worker_width(worker);
-		bool same_part = peer % width == worker->setup.self % width;
+		bool same_part = peer % width == worker->config.self % width;
 		dfg_group_deliver(worker->group, same_part ? peer / width : DFG_NONE, message);
 		return;
 	}
@@ -310,7 +310,7 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 }
 
 /* Allocates from the session's buffers, which are reused from step to step. */
-static struct dfg_err *room(
+static struct dfg_err *allocate(
 	void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
 {
 	struct dfg_worker *worker = arg;
@@ -327,7 +327,7 @@ static void passed(void *arg, uint32_t peer, uint64_t tag, int fd)
 	struct dfg_worker *worker = arg;
 	bool known = worker->group && peer != DFG_LAUNCHER;
 	uint32_t width = known ? dfg_worker_width(worker) : 1;
-	if (known && peer % width == worker->setup.self % width)
+	if (known && peer % width == worker->config.self % width)
 		dfg_group_passed(worker->group, peer / width, tag, fd);
 	else
 		close(fd);
@@ -335,5 +335,6 @@ static void passed(void *arg, uint32_t peer, uint64_t tag, int fd)
 
 struct dfg_link_sink dfg_worker_sink(struct dfg_worker *worker)
 {
-	return (struct dfg_link_sink){.arg = worker, .deliver = deliver, .lost = lost, .room = room, .passed = passed};
+	return (struct dfg_link_sink){
+		.arg = worker, .deliver = deliver, .lost = lost, .allocate = allocate, .passed = passed};
 }

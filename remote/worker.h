@@ -10,7 +10,7 @@ struct dfg_worker;
 struct dfg_worker_options {
 	void *arg;
 	/* Makes the links to the other workers, by number; they remain the caller's. */
-	struct dfg_err *(*reach)(void *arg, const struct dfg_worker_config *setup, struct dfg_link **out_link);
+	struct dfg_err *(*reach)(void *arg, const struct dfg_worker_config *config, struct dfg_link **out_link);
 	/* All workers are linked: from now on a worker that is silent for the lease is lost. May be NULL. */
 	void (*linked)(void *arg);
 	/*

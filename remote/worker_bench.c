@@ -124,7 +124,7 @@ static struct dfg_err *measure(struct dfg_worker *worker, struct bench *bench, s
 struct dfg_err *dfg_worker_bench(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
 	enum { CALLS_MOST = 1 << 24 };
-	struct bench bench = {.group = worker->group, .replicas = worker->setup.replicas, .shared = worker->setup.shared};
+	struct bench bench = {.group = worker->group, .replicas = worker->config.replicas, .shared = worker->config.shared};
 	bench.count = (int64_t)dfg_packet_get_below(request, INT64_MAX / 4);
 	bench.calls = dfg_packet_get_below(request, CALLS_MOST);
 	bench.verified = dfg_packet_get_bool(request);

@@ -40,21 +40,21 @@ double dfg_worker_config_link_lease(double lease, uint32_t workers)
 	return scaled < most ? scaled : most;
 }
 
-void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_config *setup)
+void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_config *config)
 {
-	put_session(packet, &setup->session);
-	dfg_packet_put(packet, setup->trace);
-	dfg_packet_put(packet, setup->elastic);
-	dfg_packet_put_real(packet, setup->lease);
-	dfg_packet_put_real(packet, setup->seconds);
-	dfg_packet_put(packet, setup->self);
-	dfg_packet_put(packet, setup->replicas);
-	dfg_packet_put(packet, setup->shards);
-	dfg_packet_put(packet, setup->shared);
-	dfg_packet_put(packet, setup->shared_only);
-	dfg_packet_put(packet, setup->workers);
-	for (uint32_t i = 0; i < setup->workers; i++) {
-		const struct dfg_peer *peer = &setup->peer[i];
+	put_session(packet, &config->session);
+	dfg_packet_put(packet, config->trace);
+	dfg_packet_put(packet, config->elastic);
+	dfg_packet_put_real(packet, config->lease);
+	dfg_packet_put_real(packet, config->seconds);
+	dfg_packet_put(packet, config->self);
+	dfg_packet_put(packet, config->replicas);
+	dfg_packet_put(packet, config->shards);
+	dfg_packet_put(packet, config->shared);
+	dfg_packet_put(packet, config->shared_only);
+	dfg_packet_put(packet, config->workers);
+	for (uint32_t i = 0; i < config->workers; i++) {
+		const struct dfg_peer *peer = &config->peer[i];
 		dfg_packet_put_text(packet, peer->name);
 		dfg_packet_put_text(packet, peer->device);
 		dfg_packet_put_text(packet, peer->transport);

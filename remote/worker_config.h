@@ -35,7 +35,7 @@ struct dfg_worker_config {
  */
 double dfg_worker_config_link_lease(double lease, uint32_t workers);
 
-void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_config *setup);
+void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_config *config);
 
 /* Text lives as long as the packet; the other memory is the arena's. */
 DFG_MUST_CHECK struct dfg_err *dfg_worker_config_get(

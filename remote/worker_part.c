@@ -45,7 +45,7 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	(void)answer;
 	struct dfg_graph_options options = {0};
 	struct dfg_verify_options verify = {0};
-	struct dfg_session_options session = worker->setup.session;
+	struct dfg_session_options session = worker->config.session;
 	dfg_worker_drop_part(worker);
 	dfg_packet_get_tensor(request, &worker->bytes);
 	DFG_TRY(dfg_packet_check(request));
@@ -53,11 +53,11 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 		return DFG_ERR(DFG_PROTOCOL, "a part is a tensor of %s, expected u8", dfg_dtype_name(worker->bytes.dtype));
 	DFG_TRY(dfg_graphdef_read(
 		worker->bytes.data, dfg_tensor_bytes(&worker->bytes), &options, &worker->part_arena, &worker->part));
-	worker->part.source = worker->setup.peer[worker->setup.self].name;
+	worker->part.source = worker->config.peer[worker->config.self].name;
 	DFG_TRY(dfg_verify(&worker->part, &verify, &worker->facts));
 	session.rendezvous = worker->rendezvous;
 	session.cancel = &worker->stop;
-	session.trace = worker->setup.trace ? note_event : NULL;
+	session.trace = worker->config.trace ? note_event : NULL;
 	session.trace_arg = worker;
 	struct dfg_session *made;
 	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
@@ -138,7 +138,7 @@ struct dfg_err *dfg_worker_plan(struct dfg_worker *worker, struct dfg_packet *re
 	DFG_TRY(dfg_packet_check(request));
 	DFG_TRY(check_fetches(worker, &step));
 	DFG_TRY(dfg_session_plan(worker->session, &step, &plan));
-	if (!dfg_reserve(&worker->plan, &worker->plan_room, worker->plans + 1, sizeof *worker->plan))
+	if (!dfg_reserve(&worker->plan, &worker->plan_capacity, worker->plans + 1, sizeof *worker->plan))
 		return dfg_no_memory("the plan of the step");
 	bool *ticket = dfg_arena_zeros(&worker->part_arena, step.n_feed, sizeof *ticket);
 	if (!ticket)
@@ -209,10 +209,10 @@ static uint64_t end_step(struct dfg_worker *worker)
 static void put_waits(const struct dfg_worker *worker, struct dfg_packet *answer)
 {
 	uint64_t peers = 0;
-	for (uint32_t i = 0; i < worker->setup.workers; i++)
+	for (uint32_t i = 0; i < worker->config.workers; i++)
 		peers += dfg_rendezvous_waits(worker->rendezvous, i).waits != 0;
 	dfg_packet_put(answer, peers);
-	for (uint32_t i = 0; i < worker->setup.workers; i++) {
+	for (uint32_t i = 0; i < worker->config.workers; i++) {
 		struct dfg_waited waited = dfg_rendezvous_waits(worker->rendezvous, i);
 		if (!waited.waits)
 			continue;
@@ -237,7 +237,7 @@ static void put_stats(
 	dfg_packet_put(answer, stats.saves);
 	dfg_packet_put(answer, stats.peak_frames);
 	dfg_packet_put(answer, stats.left + left);
-	for (uint32_t i = 0; i < worker->setup.workers; i++) {
+	for (uint32_t i = 0; i < worker->config.workers; i++) {
 		struct dfg_sent now = dfg_worker_sent(worker, i);
 		dfg_packet_put(answer, now.messages - worker->before[i].messages);
 		dfg_packet_put(answer, now.bytes - worker->before[i].bytes);
@@ -277,7 +277,7 @@ static struct dfg_err *run(struct dfg_worker *worker, uint64_t step, const struc
 	if (!fetch)
 		return dfg_no_memory("the results of the step");
 	/* between the runs of a sharded step, sums are sent too */
-	for (uint32_t i = 0; i < worker->setup.workers && (!shards->step || worker->joined != shards->step); i++)
+	for (uint32_t i = 0; i < worker->config.workers && (!shards->step || worker->joined != shards->step); i++)
 		worker->before[i] = dfg_worker_sent(worker, i);
 	struct dfg_err *err = begin_step(worker, step);
 	if (err) {
@@ -364,9 +364,9 @@ struct dfg_err *dfg_worker_variables(struct dfg_worker *worker, struct dfg_packe
 	if (!worker->session)
 		return no_part();
 	for (uint32_t i = 0; i < count; i++) {
-		struct dfg_variable_place place = {0, dfg_packet_get_text(request)};
+		struct dfg_variable_ref ref = {0, dfg_packet_get_text(request)};
 		struct dfg_variable_fact fact;
-		DFG_TRY(dfg_session_variables(worker->session, &place, 1, &fact));
+		DFG_TRY(dfg_session_variables(worker->session, &ref, 1, &fact));
 		dfg_packet_put(answer, fact.dtype);
 		dfg_packet_put_shape(answer, &fact.shape);
 		dfg_packet_put(answer, fact.set);
@@ -376,12 +376,12 @@ struct dfg_err *dfg_worker_variables(struct dfg_worker *worker, struct dfg_packe
 
 struct dfg_err *dfg_worker_read(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
-	struct dfg_variable_place place = {0, dfg_packet_get_text(request)};
+	struct dfg_variable_ref ref = {0, dfg_packet_get_text(request)};
 	struct dfg_tensor value;
 	DFG_TRY(dfg_packet_check(request));
 	if (!worker->session)
 		return no_part();
-	DFG_TRY(dfg_session_read(worker->session, &place, &value));
+	DFG_TRY(dfg_session_read(worker->session, &ref, &value));
 	dfg_packet_put_tensor(answer, &value);
 	dfg_tensor_release(&value);
 	return NULL;
@@ -390,14 +390,14 @@ struct dfg_err *dfg_worker_read(struct dfg_worker *worker, struct dfg_packet *re
 struct dfg_err *dfg_worker_assign(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
 	(void)answer;
-	struct dfg_variable_place place = {0, dfg_packet_get_text(request)};
+	struct dfg_variable_ref ref = {0, dfg_packet_get_text(request)};
 	struct dfg_tensor value;
 	dfg_packet_get_tensor(request, &value);
 	struct dfg_err *err = dfg_packet_check(request);
 	if (!err && !worker->session)
 		err = no_part();
 	if (!err)
-		return dfg_session_assign(worker->session, &place, &value);
+		return dfg_session_assign(worker->session, &ref, &value);
 	dfg_tensor_release(&value);
 	return err;
 }

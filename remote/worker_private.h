@@ -18,7 +18,7 @@ struct dfg_worker {
 
 	struct dfg_packet words; /* the configuration request, which owns its text */
 	struct dfg_arena arena;  /* memory of the configuration */
-	struct dfg_worker_config setup;
+	struct dfg_worker_config config;
 	const char **device; /* by worker */
 	const char **name;   /* by worker, the name of its host */
 	struct dfg_link **link;
@@ -37,10 +37,10 @@ struct dfg_worker {
 		uint32_t n_feed, n_fetch;
 		const bool *ticket; /* by feed: it is the number of a bucket that must be complete */
 	} * plan;
-	size_t plans, plan_room;
+	size_t plans, plan_capacity;
 
 	struct dfg_batch_source *source; /* live as long as the worker */
-	size_t sources, source_room;
+	size_t sources, source_capacity;
 
 	pthread_mutex_t lock; /* guards the fields below: any thread may fail a step */
 	uint64_t running;     /* the number of the running step; 0: none */
@@ -73,11 +73,11 @@ dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_var
 /* The workers of a replica, which have a part of the graph each; and the worker's replica. */
 static inline uint32_t dfg_worker_width(const struct dfg_worker *worker)
 {
-	return worker->setup.workers / worker->setup.replicas;
+	return worker->config.workers / worker->config.replicas;
 }
 static inline uint32_t dfg_worker_replica(const struct dfg_worker *worker)
 {
-	return worker->setup.self / dfg_worker_width(worker);
+	return worker->config.self / dfg_worker_width(worker);
 }
 
 /* The step of shards that a run is of, and what the group must do before it and after it. */

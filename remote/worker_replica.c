@@ -7,13 +7,13 @@
 struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
 {
 	struct dfg_group *group;
-	uint32_t width = dfg_worker_width(worker), replicas = worker->setup.replicas;
+	uint32_t width = dfg_worker_width(worker), replicas = worker->config.replicas;
 	const struct dfg_link **link = dfg_arena_zeros(&worker->arena, replicas, sizeof(struct dfg_link *));
 	if (!link)
 		return dfg_no_memory("the group of replicas");
 	for (uint32_t r = 0; r < replicas; r++)
-		link[r] = worker->link[r * width + worker->setup.self % width];
-	DFG_TRY(dfg_group_new(link, dfg_worker_replica(worker), replicas, worker->setup.session.denormals, &group));
+		link[r] = worker->link[r * width + worker->config.self % width];
+	DFG_TRY(dfg_group_new(link, dfg_worker_replica(worker), replicas, worker->config.session.denormals, &group));
 	atomic_store(&worker->group, group);
 	return NULL;
 }
@@ -47,7 +47,7 @@ struct dfg_err *dfg_worker_share_memory(struct dfg_worker *worker)
 {
 	const struct dfg_graph *part = &worker->part;
 	worker->parts++;
-	if (!worker->setup.shared || worker->setup.replicas < 2)
+	if (!worker->config.shared || worker->config.replicas < 2)
 		return NULL;
 	struct dfg_bucket_layout *layout = dfg_arena_zeros(&worker->part_arena, part->count, sizeof *layout);
 	size_t count = 0;
@@ -59,13 +59,13 @@ struct dfg_err *dfg_worker_share_memory(struct dfg_worker *worker)
 			continue;
 		if (find_layout(worker, node, &layout[count]))
 			count++;
-		else if (worker->setup.shared_only)
+		else if (worker->config.shared_only)
 			return DFG_ERR(DFG_DATA,
 				"node '%s' (%s) reduces a value whose shape is not known before the run, which --algorithm shm "
 				"requires; give --algorithm auto",
 				node->name, node->op_name);
 	}
-	return dfg_group_lay_out(worker->group, worker->parts, worker->setup.shards, layout, count);
+	return dfg_group_lay_out(worker->group, worker->parts, worker->config.shards, layout, count);
 }
 
 void dfg_worker_leave_group(struct dfg_worker *worker)
@@ -80,7 +80,7 @@ struct dfg_sent dfg_worker_sent(struct dfg_worker *worker, uint32_t to)
 	struct dfg_sent sent;
 	uint32_t width = dfg_worker_width(worker);
 	dfg_rendezvous_sent(worker->rendezvous, to, &sent);
-	if (to % width != worker->setup.self % width)
+	if (to % width != worker->config.self % width)
 		return sent;
 	struct dfg_group_sent reduced = dfg_group_sent(worker->group, to / width);
 	sent.messages += reduced.messages;
@@ -137,7 +137,7 @@ static struct dfg_err *wait_for_buckets(
 		if (!fits)
 			return DFG_ERR(DFG_PROTOCOL, "a ticket is not the number of a bucket");
 		DFG_TRY(
-			dfg_group_wait(worker->group, (uint32_t) * (const int64_t *)feeds[i].data, worker->setup.session.timeout));
+			dfg_group_wait(worker->group, (uint32_t) * (const int64_t *)feeds[i].data, worker->config.session.timeout));
 	}
 	return NULL;
 }

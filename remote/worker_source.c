@@ -42,7 +42,7 @@ struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *
 	if (dtype >= DFG_DTYPES)
 		return DFG_ERR(DFG_PROTOCOL, "a request for data has the unknown dtype number %llu", (unsigned long long)dtype);
 	input.dtype = (enum dfg_dtype)dtype;
-	if (!dfg_reserve(&worker->source, &worker->source_room, worker->sources + 1, sizeof *worker->source))
+	if (!dfg_reserve(&worker->source, &worker->source_capacity, worker->sources + 1, sizeof *worker->source))
 		return dfg_no_memory("the data of an input");
 	uint32_t sum;
 	DFG_TRY(dfg_samples_open(spec, &input, true, &source.all, NULL));

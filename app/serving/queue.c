@@ -105,12 +105,12 @@ static struct dfg_serving_job *take_joined(struct dfg_served *served, uint64_t *
  * which jobs wait for others, 0 if none does.
  */
 static struct dfg_serving_job *take_jobs(
-	struct dfg_serving *serving, size_t *turn, uint64_t *out_count, uint64_t *out_until)
+	struct dfg_serving *serving, size_t *next, uint64_t *out_count, uint64_t *out_until)
 {
 	struct dfg_serving_job *jobs = NULL;
 	*out_until = 0;
 	for (size_t i = 0; i < serving->n_served && !jobs; i++) {
-		struct dfg_served *served = &serving->served[(*turn)++ % serving->n_served];
+		struct dfg_served *served = &serving->served[(*next)++ % serving->n_served];
 		pthread_mutex_lock(&served->lock);
 		bool may_run = served->first && !(serving->options.stateful && served->is_running);
 		uint64_t until = may_run ? waits_until(served) : 0;
@@ -150,11 +150,11 @@ static void wait_for_work(struct dfg_serving *serving, uint64_t until)
 static void *work(void *arg)
 {
 	struct dfg_serving *serving = arg;
-	size_t turn = 0;
+	size_t next = 0;
 	uint64_t count, until = 0;
 	pthread_mutex_lock(&serving->lock);
 	for (;;) {
-		struct dfg_serving_job *jobs = serving->jobs ? take_jobs(serving, &turn, &count, &until) : NULL;
+		struct dfg_serving_job *jobs = serving->jobs ? take_jobs(serving, &next, &count, &until) : NULL;
 		if (!jobs && serving->stop && !serving->jobs)
 			break;
 		if (!jobs) {

@@ -110,7 +110,7 @@ static struct dfg_err *take_rows(const struct dfg_tensor *all, int64_t first, in
 	int64_t row = all->shape.dim[0] ? dfg_shape_count(&all->shape) / all->shape.dim[0] : 0;
 	out->data = dfg_tensor_at(out, first * row);
 	out->shape.dim[0] = n;
-	out->room = dfg_tensor_bytes(out);
+	out->capacity = dfg_tensor_bytes(out);
 	return NULL;
 }
 

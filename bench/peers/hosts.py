@@ -6,7 +6,7 @@ import statistics
 import time
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-TRIPS = 1000
+ITERATIONS = 1000
 
 
 def cluster(ports):
@@ -73,11 +73,11 @@ def far(v1, on):
             return i + 1, half + 1.0
 
     with on(0):
-        return v1.while_loop(lambda i, s: i < TRIPS, body, [0, 0.0], back_prop=False)[1]
+        return v1.while_loop(lambda i, s: i < ITERATIONS, body, [0, 0.0], back_prop=False)[1]
 
 
 if __name__ == "__main__":
     for count in (1, 2, 8):
         measure(f"null step, workers: {count}", count, null(count), 1, 300)
-    measure("loop over shm, a trip", 2, far, TRIPS, 5)
-    measure("loop over libcurl, a trip", 2, far, TRIPS, 5)
+    measure("loop over shm, an iteration", 2, far, ITERATIONS, 5)
+    measure("loop over libcurl, an iteration", 2, far, ITERATIONS, 5)

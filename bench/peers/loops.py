@@ -52,6 +52,6 @@ def gradient(x):
     return v1.gradients(v, w)[0]
 
 
-measure("loop that counts, a trip", count, np.array(10000, np.int32), 10000, 1e-9, 20)
+measure("loop that counts, an iteration", count, np.array(10000, np.int32), 10000, 1e-9, 20)
 measure("FizzBuzz to 100,000", fizzbuzz, np.array(100000, np.int32), 1, 1e-3, 3)
 measure("loop of f32[64] with gradient", gradient, np.arange(64, dtype=np.float32) / 64, 10000, 1e-9, 5)

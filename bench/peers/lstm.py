@@ -46,6 +46,6 @@ def measure(name, batch, units, train, unit, runs):
             print(name, statistics.median(took[1:]) / unit, "TensorFlow", sep="\t", flush=True)
 
 
-measure("LSTM 1x128, 50 trips", 1, 128, False, 1e-6, 100)
+measure("LSTM 1x128, 50 iterations", 1, 128, False, 1e-6, 100)
 measure("LSTM 64x128, step, loop", 64, 128, True, 1e-6, 8)
 measure("LSTM 32x512, step", 32, 512, True, 1e-6, 4)

@@ -1,6 +1,6 @@
 """The tensors of bench/network.c from server to server in a distributed session of TensorFlow, over gRPC: 64 MB one way in a
-step of their own, 4 bytes there and back in a trip of a loop."""
-from hosts import TRIPS, far, measure
+step of their own, 4 bytes there and back in an iteration of a loop."""
+from hosts import ITERATIONS, far, measure
 
 
 def bulk(v1, on):
@@ -12,4 +12,4 @@ def bulk(v1, on):
 
 if __name__ == "__main__":
     measure("64 MB to another process", 2, bulk, 1000, 20)
-    measure("4 bytes there and back, asleep", 2, far, TRIPS, 3)
+    measure("4 bytes there and back, asleep", 2, far, ITERATIONS, 3)

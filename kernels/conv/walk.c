@@ -158,14 +158,14 @@ static int64_t cut(const struct work *work, struct band *band, int64_t images)
 }
 
 /* Where a band's position is, counted over the images. */
-struct place {
+struct coordinates {
 	int64_t image, depth, height, width;
 };
 
-static struct place place_of(const struct work *work, const struct band *band, int64_t number)
+static struct coordinates coordinates_of(const struct work *work, const struct band *band, int64_t number)
 {
 	const int64_t width = work->walk->axis[2].positions;
-	return (struct place){
+	return (struct coordinates){
 		.image = number / band->positions,
 		.depth = band->from[0] + number / (width * band->count[1]) % band->count[0],
 		.height = band->from[1] + number / width % band->count[1],
@@ -173,29 +173,29 @@ static struct place place_of(const struct work *work, const struct band *band, i
 	};
 }
 
-static void next_place(const struct work *work, const struct band *band, struct place *place)
+static void next_coordinates(const struct work *work, const struct band *band, struct coordinates *to)
 {
-	if (++place->width < work->walk->axis[2].positions)
+	if (++to->width < work->walk->axis[2].positions)
 		return;
-	place->width = 0;
-	if (++place->height < band->from[1] + band->count[1])
+	to->width = 0;
+	if (++to->height < band->from[1] + band->count[1])
 		return;
-	place->height = band->from[1];
-	if (++place->depth < band->from[0] + band->count[0])
+	to->height = band->from[1];
+	if (++to->depth < band->from[0] + band->count[0])
 		return;
-	place->depth = band->from[0];
-	place->image++;
+	to->depth = band->from[0];
+	to->image++;
 }
 
 /* The elements from which positions [first, first + rows) of a band read, and at which they write. */
-static void find_places(
+static void find_elements(
 	const struct work *work, const struct band *band, int64_t first, int64_t rows, int64_t *a_at, int64_t *c_at)
 {
 	const struct dfg_conv_walk *walk = work->walk;
 	const struct dfg_conv_walk_axis *axis = walk->axis;
 	const int64_t outputs = walk->groups * walk->group_out;
-	struct place at = place_of(work, band, first);
-	for (int64_t i = 0; i < rows; i++, next_place(work, band, &at)) {
+	struct coordinates at = coordinates_of(work, band, first);
+	for (int64_t i = 0; i < rows; i++, next_coordinates(work, band, &at)) {
 		int64_t to = (at.image * axis[0].to_size + dfg_conv_walk_target(&axis[0], at.depth)) * axis[1].to_size;
 		to = (to + dfg_conv_walk_target(&axis[1], at.height)) * axis[2].to_size +
 			 dfg_conv_walk_target(&axis[2], at.width);
@@ -224,7 +224,7 @@ static void compute_block(const struct work *work, const struct band *band, int6
 		.taps = band->taps,
 		.a_column = 1,
 	};
-	find_places(work, band, first, g.m, a_at, c_at);
+	find_elements(work, band, first, g.m, a_at, c_at);
 	const char *from = work->bordered ? work->bordered : work->in;
 	from += (group * walk->group_in + (band->taps ? work->begin : 0)) * work->size;
 	dfg_product_gathered(&g, walk->dtype, from, work->filter + (group * packed_size(walk) + column * g.k) * work->size,

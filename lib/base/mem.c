@@ -89,11 +89,11 @@ void dfg_free(void *memory)
 static void *limit_take(struct dfg_allocator *self, size_t bytes, size_t align)
 {
 	struct dfg_mem_limit *limit = (struct dfg_mem_limit *)self;
-	if (bytes > limit->limit || atomic_load(&limit->held) > limit->limit - bytes)
+	if (bytes > limit->limit || atomic_load(&limit->used) > limit->limit - bytes)
 		return NULL;
 	void *memory = limit->inner->take(limit->inner, bytes, align);
 	if (memory)
-		atomic_fetch_add(&limit->held, malloc_usable_size(memory));
+		atomic_fetch_add(&limit->used, malloc_usable_size(memory));
 	return memory;
 }
 
@@ -101,7 +101,7 @@ static void limit_drop(struct dfg_allocator *self, void *memory)
 {
 	struct dfg_mem_limit *limit = (struct dfg_mem_limit *)self;
 	if (memory)
-		atomic_fetch_sub(&limit->held, malloc_usable_size(memory));
+		atomic_fetch_sub(&limit->used, malloc_usable_size(memory));
 	limit->inner->drop(limit->inner, memory);
 }
 
@@ -110,7 +110,7 @@ void dfg_mem_limit_init(struct dfg_mem_limit *limit, struct dfg_allocator *inner
 	limit->base = (struct dfg_allocator){.take = limit_take, .drop = limit_drop};
 	limit->inner = inner;
 	limit->limit = bytes;
-	atomic_init(&limit->held, 0);
+	atomic_init(&limit->used, 0);
 }
 
 static void *failing_take(struct dfg_allocator *self, size_t bytes, size_t align)

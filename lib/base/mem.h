@@ -38,7 +38,7 @@ struct dfg_mem_limit {
 	struct dfg_allocator base;
 	struct dfg_allocator *inner;
 	size_t limit;
-	atomic_size_t held;
+	atomic_size_t used;
 };
 void dfg_mem_limit_init(struct dfg_mem_limit *limit, struct dfg_allocator *inner, size_t bytes);
 

@@ -4,14 +4,14 @@
 #include <sys/stat.h>
 
 /* The identity of a file: device and inode, and the name if it does not exist yet (else NULL). */
-struct place {
+struct file_id {
 	dev_t device;
 	ino_t inode;
 	const char *name;
 };
 
 /* False if nothing can be lost at that path. */
-static bool find_place(const char *path, struct place *out_place)
+static bool find_file_id(const char *path, struct file_id *out_id)
 {
 	char folder[4096] = ".";
 	struct stat stat_;
@@ -30,14 +30,14 @@ static bool find_place(const char *path, struct place *out_place)
 	} else if (!S_ISREG(stat_.st_mode)) {
 		return false;
 	}
-	*out_place = (struct place){stat_.st_dev, stat_.st_ino, name};
+	*out_id = (struct file_id){stat_.st_dev, stat_.st_ino, name};
 	return true;
 }
 
 bool dfg_same_file(const char *a, const char *b)
 {
-	struct place x, y;
-	if (!strcmp(a, "-") || !strcmp(b, "-") || !find_place(a, &x) || !find_place(b, &y))
+	struct file_id x, y;
+	if (!strcmp(a, "-") || !strcmp(b, "-") || !find_file_id(a, &x) || !find_file_id(b, &y))
 		return false;
 	if (x.device != y.device || x.inode != y.inode || !x.name != !y.name)
 		return false;

@@ -79,7 +79,7 @@ void dfg_sha256_init(struct dfg_sha256 *sha)
 		.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 }
 
-static uint32_t turn(uint32_t x, int by)
+static uint32_t rotate_right(uint32_t x, int by)
 {
 	return x >> by | x << (32 - by);
 }
@@ -92,8 +92,8 @@ static void schedule(uint32_t word[ROUNDS], const uint8_t *block)
 				  block[4 * i + 3];
 	for (int i = 16; i < ROUNDS; i++) {
 		uint32_t far = word[i - 15], near = word[i - 2];
-		word[i] = word[i - 16] + (turn(far, 7) ^ turn(far, 18) ^ far >> 3) + word[i - 7] +
-				  (turn(near, 17) ^ turn(near, 19) ^ near >> 10);
+		word[i] = word[i - 16] + (rotate_right(far, 7) ^ rotate_right(far, 18) ^ far >> 3) + word[i - 7] +
+				  (rotate_right(near, 17) ^ rotate_right(near, 19) ^ near >> 10);
 	}
 }
 
@@ -108,9 +108,10 @@ static void mix(uint32_t state[8], const uint8_t *block)
 		uint32_t a = s[-i & 7], b = s[(1 - i) & 7], c = s[(2 - i) & 7];
 		uint32_t e = s[(4 - i) & 7], f = s[(5 - i) & 7], g = s[(6 - i) & 7];
 		uint32_t *d = &s[(3 - i) & 7], *h = &s[(7 - i) & 7];
-		*h += (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + constant[i] + word[i];
+		*h += (rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) + ((e & f) ^ (~e & g)) + constant[i] +
+			  word[i];
 		*d += *h;
-		*h += (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+		*h += (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
 	}
 	for (int i = 0; i < 8; i++)
 		state[i] += s[i];

@@ -48,8 +48,8 @@ void dfg_text_add(struct dfg_text *text, const char *fmt, ...)
 	va_end(args);
 }
 
-/* nan has a sign that nobody wants to see. */
-static bool odd(struct dfg_text *text, double value)
+/* The sign of a nan is not written. */
+static bool add_not_finite(struct dfg_text *text, double value)
 {
 	if (isfinite(value))
 		return false;
@@ -61,7 +61,7 @@ static bool odd(struct dfg_text *text, double value)
 void dfg_text_f32(struct dfg_text *text, float value)
 {
 	char digits[40];
-	if (odd(text, value))
+	if (add_not_finite(text, value))
 		return;
 	for (int precision = fabsf(value) < FLT_MIN ? 1 : 6; precision <= 9; precision++) {
 		snprintf(digits, sizeof digits, "%.*g", precision, value);
@@ -74,7 +74,7 @@ void dfg_text_f32(struct dfg_text *text, float value)
 void dfg_text_f64(struct dfg_text *text, double value)
 {
 	char digits[40];
-	if (odd(text, value))
+	if (add_not_finite(text, value))
 		return;
 	for (int precision = fabs(value) < DBL_MIN ? 1 : 15; precision <= 17; precision++) {
 		snprintf(digits, sizeof digits, "%.*g", precision, value);

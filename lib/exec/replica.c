@@ -26,7 +26,7 @@ static struct dfg_tensor rows_of(const struct dfg_tensor *all, const struct dfg_
 	struct dfg_tensor part = *all;
 	part.shape.dim[0] = shard->rows;
 	part.data = dfg_tensor_at(all, shard->first * (dfg_shape_count(&all->shape) / shard->batch));
-	part.room = dfg_tensor_bytes(&part);
+	part.capacity = dfg_tensor_bytes(&part);
 	return part;
 }
 

@@ -13,7 +13,7 @@ static struct dfg_err *begin_session(struct dfg_session *session)
 		DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
 		dfg_pool_set_denormals(session->pool, session->options.denormals);
 		if (session->options.swap)
-			DFG_TRY(dfg_spill_new(session->options.swap, session->options.limit, session->buffers, &session->swap));
+			DFG_TRY(dfg_spill_new(session->options.swap, session->options.limit, session->buffers, &session->spill));
 	}
 	DFG_TRY(dfg_state_init(&session->state));
 	return NULL;
@@ -35,7 +35,7 @@ struct dfg_err *dfg_session_new(
 	session->clock = (struct profile_clock){dfg_ticks(), dfg_now()};
 	struct dfg_err *err = begin_session(session);
 	if (err) {
-		dfg_spill_free(session->swap);
+		dfg_spill_free(session->spill);
 		dfg_pool_free(session->pool);
 		dfg_buffer_pool_free(session->buffers);
 		pthread_mutex_destroy(&session->lock);
@@ -57,7 +57,7 @@ void dfg_session_free(struct dfg_session *session)
 		dfg_free(plan);
 	}
 	dfg_state_release(&session->state);
-	dfg_spill_free(session->swap);
+	dfg_spill_free(session->spill);
 	dfg_pool_free(session->pool);
 	dfg_buffer_pool_free(session->buffers);
 	pthread_mutex_destroy(&session->lock);
@@ -77,7 +77,7 @@ struct dfg_err *dfg_session_tensor(
 	DFG_TRY(dfg_shape_bytes(shape, dtype, &bytes));
 	DFG_TRY(dfg_buffer_pool_take(session->buffers, dtype, bytes, &buffer));
 	*out_tensor = (struct dfg_tensor){
-		.dtype = dtype, .shape = *shape, .data = buffer->data, .room = buffer->room, .buffer = buffer};
+		.dtype = dtype, .shape = *shape, .data = buffer->data, .capacity = buffer->capacity, .buffer = buffer};
 	return NULL;
 }
 
@@ -190,6 +190,6 @@ void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 	pthread_mutex_lock(&writable->lock);
 	*out_stats = plan->stats;
 	pthread_mutex_unlock(&writable->lock);
-	if (plan->session->swap)
-		dfg_spill_tell(plan->session->swap, &out_stats->swapped);
+	if (plan->session->spill)
+		dfg_spill_tell(plan->session->spill, &out_stats->swapped);
 }

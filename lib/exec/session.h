@@ -22,7 +22,7 @@ struct dfg_state *dfg_session_state(struct dfg_session *session);
  * Variables of a local or a distributed session. The session's state knows a variable by "container/shared name", or by
  * its node's name if it has neither; `node` is a node that creates the variable and has run.
  */
-struct dfg_variable_place {
+struct dfg_variable_ref {
 	uint32_t node;
 	const char *name;
 };
@@ -31,20 +31,20 @@ struct dfg_variable_fact {
 	struct dfg_shape shape; /* declared; may be partly unknown */
 	bool set;
 };
-DFG_MUST_CHECK struct dfg_err *dfg_session_variables(struct dfg_session *session,
-	const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts);
+DFG_MUST_CHECK struct dfg_err *dfg_session_variables(struct dfg_session *session, const struct dfg_variable_ref *refs,
+	uint32_t count, struct dfg_variable_fact *out_facts);
 
 /*
  * Reads the value: a new reference, or a copy if the variable is on another worker. Assign takes the tensor, also on
  * error.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_session_read(
-	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+	struct dfg_session *session, const struct dfg_variable_ref *ref, struct dfg_tensor *out_tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_session_assign(
-	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
+	struct dfg_session *session, const struct dfg_variable_ref *ref, struct dfg_tensor *tensor);
 
 /*
- * A tensor in a buffer of the session's pool; the allocator for values that arrive by a link (sink->room). Any thread.
+ * A tensor in a buffer of the session's pool; the allocator for values that arrive by a link (sink->allocate). Any thread.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_session_tensor(
 	struct dfg_session *session, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
@@ -124,10 +124,10 @@ struct dfg_session_backend {
 	 */
 	struct dfg_err *(*recover)(struct dfg_session_backend *backend, struct dfg_err *err);
 	void (*stats)(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats);
-	struct dfg_err *(*variables)(struct dfg_session_backend *backend, const struct dfg_variable_place *places,
+	struct dfg_err *(*variables)(struct dfg_session_backend *backend, const struct dfg_variable_ref *refs,
 		uint32_t count, struct dfg_variable_fact *out_facts);
 	struct dfg_err *(*read)(
-		struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+		struct dfg_session_backend *backend, const struct dfg_variable_ref *ref, struct dfg_tensor *out_tensor);
 	struct dfg_err *(*assign)(
-		struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
+		struct dfg_session_backend *backend, const struct dfg_variable_ref *ref, struct dfg_tensor *tensor);
 };

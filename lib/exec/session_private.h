@@ -12,7 +12,7 @@ struct dfg_session {
 	struct dfg_state state;
 	struct buffer_pool *buffers;
 	struct dfg_pool *pool;
-	struct dfg_spill *swap;     /* NULL: no spill file was requested */
+	struct dfg_spill *spill;    /* NULL: no spill file was requested */
 	struct profile_clock clock; /* at the beginning */
 	pthread_mutex_t lock;       /* protects `plans` */
 	struct dfg_plan *plans;

@@ -30,8 +30,8 @@ static struct dfg_err *tensor_of(
 	bool aligned = (uintptr_t)literal->data % dfg_dtype_size(literal->dtype) == 0 || literal->dtype == DFG_STRING;
 	if (literal->given >= count && aligned && literal->data) {
 		size_t bytes = (size_t)count * dfg_dtype_size(literal->dtype);
-		*out_tensor =
-			(struct dfg_tensor){.dtype = literal->dtype, .shape = *shape, .data = (void *)literal->data, .room = bytes};
+		*out_tensor = (struct dfg_tensor){
+			.dtype = literal->dtype, .shape = *shape, .data = (void *)literal->data, .capacity = bytes};
 		return NULL;
 	}
 	DFG_TRY(dfg_tensor_new(literal->dtype, shape, out_tensor));

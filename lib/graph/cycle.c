@@ -41,20 +41,20 @@ struct dfg_err *dfg_cycle_words(const struct dfg_graph *graph, const uint32_t *o
 {
 	bool *placed = dfg_arena_zeros(scratch, graph->count, sizeof *placed);
 	uint32_t *path = dfg_arena_zeros(scratch, graph->count, sizeof *path);
-	uint32_t *place = dfg_arena_zeros(scratch, graph->count, sizeof *place); /* position in the path, from 1 */
-	if (!placed || !path || !place)
+	uint32_t *position = dfg_arena_zeros(scratch, graph->count, sizeof *position); /* position in the path, from 1 */
+	if (!placed || !path || !position)
 		return DFG_ERR(DFG_MEMORY, "no memory to name a cycle");
 	for (uint32_t i = 0; i < count; i++)
 		placed[order[i]] = true;
 	uint32_t n = 0, length = 0;
 	while (placed[n])
 		n++;
-	for (; !place[n]; n = step_back(graph, placed, n)) {
+	for (; !position[n]; n = step_back(graph, placed, n)) {
 		path[length++] = n;
-		place[n] = length;
+		position[n] = length;
 	}
 	/* the path follows edges backwards, so the cycle is its end, read from back to front */
-	uint32_t nodes = length - place[n] + 1;
+	uint32_t nodes = length - position[n] + 1;
 	dfg_text_add(out_text, "'%.200s'", graph->node[n].name);
 	for (uint32_t i = 0; i < nodes && i < NAMES_MOST; i++)
 		dfg_text_add(out_text, " -> '%.200s'", graph->node[path[length - 1 - i]].name);

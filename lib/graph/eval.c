@@ -22,7 +22,7 @@ static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 	DFG_TRY(check(ctx->runner, bytes));
 	DFG_TRY(dfg_buffer_new((enum dfg_dtype)ctx->call->out_dtype[i], bytes, &buffer));
 	dfg_tensor_release(tensor);
-	*tensor = (struct dfg_tensor){.data = buffer->data, .room = bytes, .buffer = buffer};
+	*tensor = (struct dfg_tensor){.data = buffer->data, .capacity = bytes, .buffer = buffer};
 	return NULL;
 }
 

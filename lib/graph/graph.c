@@ -86,7 +86,7 @@ const char *dfg_graph_tensor_name(const struct dfg_graph *graph, struct dfg_edge
 }
 
 /* The index of the attribute, or where it would be inserted. */
-static uint32_t attr_place(const struct dfg_node *node, const char *name)
+static uint32_t attr_index(const struct dfg_node *node, const char *name)
 {
 	uint32_t low = 0, high = node->n_attr;
 	while (low < high) {
@@ -101,7 +101,7 @@ static uint32_t attr_place(const struct dfg_node *node, const char *name)
 
 const struct dfg_attr *dfg_node_attr(const struct dfg_node *node, const char *name)
 {
-	uint32_t i = attr_place(node, name);
+	uint32_t i = attr_index(node, name);
 	return i < node->n_attr && !strcmp(node->attr[i].name, name) ? &node->attr[i] : NULL;
 }
 
@@ -109,7 +109,7 @@ struct dfg_err *dfg_node_set_attr(
 	struct dfg_graph *graph, uint32_t node, const char *name, enum dfg_attr_kind kind, union dfg_value value)
 {
 	struct dfg_node *n = &graph->node[node];
-	uint32_t i = attr_place(n, name);
+	uint32_t i = attr_index(n, name);
 	bool there = i < n->n_attr && !strcmp(n->attr[i].name, name);
 	struct dfg_attr *attr = dfg_arena_zeros(graph->arena, n->n_attr + !there, sizeof *attr);
 	if (!attr)

@@ -126,7 +126,7 @@ static struct dfg_err *inner_grow(struct dfg_kernel *ctx, int i, size_t bytes)
 	struct half_run *run = ctx->runner;
 	if (!dfg_is_half(run->outer->call->out_dtype[i]))
 		return run->outer->host->grow(run->outer, i, bytes);
-	run->out[i].room = bytes;
+	run->out[i].capacity = bytes;
 	return dfg_kernel_scratch(run->outer, bytes, &run->out[i].data);
 }
 
@@ -218,7 +218,7 @@ static struct dfg_err *widen_input(struct half_run *run, int i)
 	run->in[i].buffer = NULL;
 	DFG_TRY(dfg_shape_bytes(&half->shape, DFG_F32, &bytes));
 	DFG_TRY(dfg_kernel_scratch(run->outer, bytes, &run->in[i].data));
-	run->in[i].room = bytes;
+	run->in[i].capacity = bytes;
 	dfg_convert(DFG_F32, run->in[i].data, half->dtype, half->data, dfg_shape_count(&half->shape));
 	return NULL;
 }

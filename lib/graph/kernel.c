@@ -9,7 +9,7 @@ struct dfg_err *dfg_kernel_output(
 	enum dfg_dtype dtype = (enum dfg_dtype)ctx->call->out_dtype[i];
 	size_t bytes;
 	DFG_TRY(dfg_shape_bytes(shape, dtype, &bytes));
-	if (bytes > tensor->room || !tensor->data)
+	if (bytes > tensor->capacity || !tensor->data)
 		DFG_TRY(ctx->host->grow(ctx, i, bytes));
 	tensor->dtype = dtype;
 	tensor->shape = *shape;

@@ -435,7 +435,7 @@ static struct dfg_err *switch_set(struct dfg_liveness *l, const struct dfg_node 
 }
 
 /* at: the node's position in the arrays by node, and in those of the loops. */
-static struct dfg_err *place(struct dfg_liveness *l, uint32_t n, uint32_t at)
+static struct dfg_err *set_liveness(struct dfg_liveness *l, uint32_t n, uint32_t at)
 {
 	const struct dfg_node *node = &l->graph->node[n];
 	uint32_t *set = &l->of[at];
@@ -488,7 +488,7 @@ static struct dfg_err *find(struct dfg_liveness *l, const uint32_t *order)
 	DFG_TRY(intern(l, NULL, 0, &none));
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t n = order ? order[i] : i;
-		DFG_TRY(place(l, n, l->step ? i : n));
+		DFG_TRY(set_liveness(l, n, l->step ? i : n));
 	}
 	return NULL;
 }

@@ -2,7 +2,7 @@
 
 enum { ROUNDS_MOST = 12, FEW = 16 };
 
-struct turning {
+struct loop_inference {
 	struct dfg_builder *builder;
 	const struct dfg_loops *loops;
 	struct dfg_arena *scratch;
@@ -11,7 +11,7 @@ struct turning {
 	bool *open;                         /* by node: a loop variable's Merge of unknown rank */
 };
 
-static const struct dfg_inferred **fact_at(const struct turning *t, uint32_t node, int port)
+static const struct dfg_inferred **fact_at(const struct loop_inference *t, uint32_t node, int port)
 {
 	return &t->builder->facts.fact[t->builder->facts.first[node] + (uint32_t)port];
 }
@@ -26,7 +26,7 @@ static struct dfg_shape both(const struct dfg_shape *before, const struct dfg_sh
 	return shape;
 }
 
-static struct dfg_err *learn(struct turning *t, const struct dfg_inferred **fact, const struct dfg_shape *shape)
+static struct dfg_err *learn(struct loop_inference *t, const struct dfg_inferred **fact, const struct dfg_shape *shape)
 {
 	if (dfg_shape_equal(&(*fact)->shape, shape))
 		return NULL;
@@ -50,7 +50,7 @@ static bool is_unfinished(const struct dfg_node *node)
 }
 
 /* Infers a node again. If a body does not fit the assumed shapes, its outputs keep the facts known before. */
-static struct dfg_err *infer(struct turning *t, uint32_t n)
+static struct dfg_err *infer(struct loop_inference *t, uint32_t n)
 {
 	const struct dfg_node *node = &t->builder->graph->node[n];
 	struct dfg_facts *facts = &t->builder->facts;
@@ -78,7 +78,7 @@ static struct dfg_err *infer(struct turning *t, uint32_t n)
 	return NULL;
 }
 
-static struct dfg_err *walk(struct turning *t, const uint32_t *order)
+static struct dfg_err *walk(struct loop_inference *t, const uint32_t *order)
 {
 	for (uint32_t i = 0; i < t->builder->graph->count; i++) {
 		uint32_t n = order[i];
@@ -112,7 +112,7 @@ static bool give_up(struct dfg_shape *assumed, const struct dfg_shape *next, int
  * Assumes that each loop variable of unknown rank keeps the shape of its Enter, which comes before its Merge in the
  * order.
  */
-static struct dfg_err *assume(struct turning *t, const uint32_t *order)
+static struct dfg_err *assume(struct loop_inference *t, const uint32_t *order)
 {
 	for (uint32_t i = 0; i < t->builder->graph->count; i++) {
 		uint32_t n = order[i];
@@ -130,7 +130,7 @@ static struct dfg_err *assume(struct turning *t, const uint32_t *order)
 	return NULL;
 }
 
-static bool compare(struct turning *t, int round)
+static bool compare(struct loop_inference *t, int round)
 {
 	bool more = false;
 	for (uint32_t l = 1; l < t->loops->count; l++)
@@ -148,7 +148,7 @@ struct dfg_err *dfg_loop_shapes(
 	struct dfg_builder *builder, const struct dfg_loops *loops, const uint32_t *order, struct dfg_arena *scratch)
 {
 	uint32_t count = builder->graph->count;
-	struct turning t = {.builder = builder, .loops = loops, .scratch = scratch};
+	struct loop_inference t = {.builder = builder, .loops = loops, .scratch = scratch};
 	if (loops->count == 1)
 		return NULL;
 	t.before = dfg_arena_zeros(scratch, builder->facts.count + 1, sizeof(void *));

@@ -66,7 +66,7 @@ static struct dfg_err *enter(struct finder *f, uint32_t n, uint32_t outer, uint3
 	return NULL;
 }
 
-static struct dfg_err *place(struct finder *f, uint32_t n)
+static struct dfg_err *set_loop(struct finder *f, uint32_t n)
 {
 	const struct dfg_node *node = &f->graph->node[n];
 	uint32_t loop = loop_of_inputs(f, node), *of = &f->loops->of[n];
@@ -140,7 +140,7 @@ struct dfg_edge dfg_exit_source(const struct dfg_graph *graph, const struct dfg_
 }
 
 /* Records the node as a variable's Switch on the loop's condition, or as the Exit after that. */
-static void note_way(struct finder *f, uint32_t n)
+static void note_exit(struct finder *f, uint32_t n)
 {
 	const struct dfg_node *node = &f->graph->node[n];
 	if (!node->n_in)
@@ -181,9 +181,9 @@ static struct dfg_err *list_variables(struct finder *f)
 	}
 	for (uint32_t n = 0; n < graph->count; n++)
 		note_entry(f, n, true);
-	for (int round = 0; round < 2; round++) /* an Exit may come before its Switch */
+	for (int pass = 0; pass < 2; pass++) /* an Exit may come before its Switch */
 		for (uint32_t n = 0; n < graph->count; n++)
-			note_way(f, n);
+			note_exit(f, n);
 	return NULL;
 }
 
@@ -191,7 +191,7 @@ static struct dfg_err *find(struct finder *f, const uint32_t *order)
 {
 	const struct dfg_graph *graph = f->graph;
 	for (uint32_t i = 0; i < graph->count; i++)
-		DFG_TRY(place(f, order ? order[i] : i));
+		DFG_TRY(set_loop(f, order ? order[i] : i));
 	return f->loops->count > 1 ? list_variables(f) : NULL;
 }
 

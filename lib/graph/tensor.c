@@ -14,7 +14,7 @@ struct dfg_err *dfg_buffer_new(enum dfg_dtype dtype, size_t bytes, struct dfg_bu
 		memset(data, 0, bytes);
 	atomic_init(&buffer->refs, 1);
 	buffer->holds = dtype;
-	buffer->room = bytes;
+	buffer->capacity = bytes;
 	buffer->data = data;
 	*out_buffer = buffer;
 	return NULL;
@@ -25,7 +25,7 @@ static void drop_elements(struct dfg_buffer *buffer)
 	if (!dfg_dtype_is_handle(buffer->holds))
 		return;
 	struct dfg_resource **element = buffer->data;
-	for (size_t i = 0; i < buffer->room / sizeof *element; i++)
+	for (size_t i = 0; i < buffer->capacity / sizeof *element; i++)
 		dfg_resource_unref(element[i]);
 }
 
@@ -61,7 +61,7 @@ struct dfg_err *dfg_tensor_new(enum dfg_dtype dtype, const struct dfg_shape *sha
 	DFG_TRY(dfg_shape_bytes(shape, dtype, &bytes));
 	DFG_TRY(dfg_buffer_new(dtype, bytes, &buffer));
 	*out_tensor =
-		(struct dfg_tensor){.dtype = dtype, .shape = *shape, .data = buffer->data, .room = bytes, .buffer = buffer};
+		(struct dfg_tensor){.dtype = dtype, .shape = *shape, .data = buffer->data, .capacity = bytes, .buffer = buffer};
 	return NULL;
 }
 

@@ -80,7 +80,7 @@ static inline void dfg_resource_unref(struct dfg_resource *resource)
 struct dfg_buffer {
 	atomic_uint refs;
 	enum dfg_dtype holds;
-	size_t room;                                /* bytes at data */
+	size_t capacity;                            /* bytes at data */
 	void *data;                                 /* aligned to DFG_ALIGN */
 	struct dfg_arena strings;                   /* bytes of the elements of a string tensor */
 	void (*release)(struct dfg_buffer *buffer); /* frees a mapped or pooled buffer; or NULL */
@@ -107,7 +107,7 @@ struct dfg_tensor {
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
 	void *data;
-	size_t room; /* usable bytes at data */
+	size_t capacity; /* usable bytes at data */
 	struct dfg_buffer *buffer;
 };
 

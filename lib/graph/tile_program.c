@@ -114,7 +114,7 @@ static void free_operands(const struct dfg_tile_program *p, uint32_t s, bool bef
 }
 
 /* The bytes of scratch that tiles of p->tile elements require. */
-static uint32_t place_values(struct dfg_tile_program *p)
+static uint32_t assign_scratch(struct dfg_tile_program *p)
 {
 	struct blocks blocks = {.count = 0};
 	for (int i = 0; i < p->walk.n_in; i++)
@@ -133,9 +133,9 @@ static uint32_t place_values(struct dfg_tile_program *p)
 bool dfg_tile_finish(struct dfg_tile_program *p)
 {
 	dfg_walk_make(&p->walk, &p->shape, p->input_shape, p->input_dtype);
-	while (place_values(p) > CACHED && !p->columns && p->tile > TILE_LEAST)
+	while (assign_scratch(p) > CACHED && !p->columns && p->tile > TILE_LEAST)
 		p->tile /= 2;
-	return place_values(p) <= DFG_TILE_SCRATCH;
+	return assign_scratch(p) <= DFG_TILE_SCRATCH;
 }
 
 /* Whether all reads of the operand are of elements of this size, in the order of the output, and by step s at the latest. */

@@ -74,17 +74,17 @@ static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const 
 	uint32_t by_position = 0;
 	for (uint32_t i = 0; i < site->n; i++) {
 		const struct dfg_argument *argument = &site->argument[i];
-		const struct dfg_tree *place = argument->named ? argument->named : argument->tree;
+		const struct dfg_tree *tree = argument->named ? argument->named : argument->tree;
 		uint32_t at = argument->name ? 0 : by_position++;
 		if (argument->name)
 			DFG_TRY(find_formal(eval, formals, &index, argument->name, &at));
 		if (at == UINT32_MAX)
-			return dfg_eval_at(eval, place, no_formal(eval, callee, formals, argument->name));
+			return dfg_eval_at(eval, tree, no_formal(eval, callee, formals, argument->name));
 		if (at >= formals->n)
 			return dfg_eval_at(eval, argument->tree,
 				DFG_ERR(DFG_DATA, "%s takes %u argument%s here", callee, formals->n, formals->n == 1 ? "" : "s"));
 		if (given[at])
-			return dfg_eval_at(eval, place, DFG_ERR(DFG_DATA, "'%s' is given twice", formals->kid[at]->text));
+			return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "'%s' is given twice", formals->kid[at]->text));
 		given[at] = argument;
 	}
 	return NULL;
@@ -120,7 +120,7 @@ static void note_call(struct dfg_eval *eval, const char *callee, const struct df
 		return;
 	if (eval->n_callers++ > SHOWN_CALLS)
 		return;
-	dfg_source_place(eval->source, site->at, &line, &column);
+	dfg_source_location(eval->source, site->at, &line, &column);
 	const char *before = eval->callers ? eval->callers : "", *end = *before ? "\n" : "", *callers;
 	if (eval->n_callers <= SHOWN_CALLS)
 		callers = dfg_arena_print(eval->arena, "%s%s%s:%u:%u: note: %s is called here", before, end,
@@ -171,7 +171,7 @@ static struct dfg_err *called_from(
 	const struct dfg_source *caller = eval->source;
 	if (!err || !eval->is_placed || caller->library || !eval->wrong_source || !eval->wrong_source->library)
 		return err;
-	dfg_source_place(eval->wrong_source, eval->wrong_at, &line, &column);
+	dfg_source_location(eval->wrong_source, eval->wrong_at, &line, &column);
 	eval->inside =
 		dfg_arena_print(eval->arena, "in %s (%s:%u)", callable->name, dfg_source_words(eval->wrong_source).s, line);
 	eval->wrong_source = caller;

@@ -245,7 +245,7 @@ static struct dfg_err *stream(struct dfg_eval *eval, const struct dfg_call_site 
 		return dfg_no_memory("the build");
 	DFG_TRY(dfg_counter_next(eval, &eval->streams, eval->scope, &name));
 	*value = hash(name);
-	*key = (struct dfg_tensor){.dtype = DFG_U64, .shape = DFG_SHAPE_SCALAR, .data = value, .room = sizeof *value};
+	*key = (struct dfg_tensor){.dtype = DFG_U64, .shape = DFG_SHAPE_SCALAR, .data = value, .capacity = sizeof *value};
 	*out_datum = (struct dfg_datum){DFG_DATUM_LITERAL, .literal = key};
 	return NULL;
 }

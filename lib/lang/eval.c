@@ -59,7 +59,7 @@ void dfg_eval_release(struct dfg_eval *eval)
 {
 	dfg_free(eval->naming);
 	dfg_free(eval->cell);
-	dfg_free(eval->held);
+	dfg_free(eval->handle_state);
 	dfg_free(eval->asserts.node);
 	dfg_free(eval->after.node);
 	dfg_free(eval->region_by_port);

@@ -77,11 +77,11 @@ struct dfg_eval {
 	struct dfg_cell **cell; /* variables, and the ends of states that are held by a handle */
 	size_t n_cell, cell_capacity;
 	struct dfg_index cell_index; /* the same by path */
-	struct dfg_held {            /* a state that the program holds by a handle */
+	struct dfg_handle_state {    /* a state that the program holds by a handle */
 		uint32_t maker;          /* the node that makes the handle */
 		struct dfg_cell *end[2]; /* of a queue: its input and its output */
-	} * held;
-	size_t n_held, held_capacity;
+	} * handle_state;
+	size_t n_handle_states, handle_state_capacity;
 };
 
 /* Evaluates an expression. Sets the place of an error. */

@@ -225,8 +225,8 @@ static struct dfg_err *new_tensor(
 	if (!tensor)
 		return dfg_no_memory("a constant");
 	*tensor = (struct dfg_tensor){.dtype = dtype, .shape = *shape};
-	DFG_TRY(dfg_shape_bytes(shape, dtype, &tensor->room));
-	tensor->data = dfg_arena_zeros(eval->arena, tensor->room, 1);
+	DFG_TRY(dfg_shape_bytes(shape, dtype, &tensor->capacity));
+	tensor->data = dfg_arena_zeros(eval->arena, tensor->capacity, 1);
 	*out_tensor = tensor;
 	return tensor->data ? NULL : dfg_no_memory("a constant");
 }

@@ -115,7 +115,7 @@ void dfg_region_back(struct dfg_eval *eval, struct dfg_saved_region *saved)
 	eval->builder->n_control = saved->n_control;
 }
 
-static struct dfg_err *build_after(struct dfg_eval *eval, const struct dfg_new_node *want, struct dfg_region *place,
+static struct dfg_err *build_after(struct dfg_eval *eval, const struct dfg_new_node *want, struct dfg_region *region,
 	const struct dfg_region *door, uint32_t *out_node)
 {
 	struct dfg_builder *builder = eval->builder;
@@ -125,7 +125,7 @@ static struct dfg_err *build_after(struct dfg_eval *eval, const struct dfg_new_n
 	struct dfg_err *err = dfg_eval_build_as_is(eval, want, DFG_NAME_NONE, out_node);
 	builder->control = control;
 	builder->n_control = n_control;
-	return err ? err : dfg_region_note(eval, *out_node, place);
+	return err ? err : dfg_region_note(eval, *out_node, region);
 }
 
 struct dfg_err *dfg_region_build(
@@ -355,7 +355,7 @@ struct dfg_err *dfg_region_note_unchanged(struct dfg_eval *eval, const struct df
  * Whether a node of a loop's condition may run in one iteration more than the condition requires: it cannot fail, and
  * changes nothing.
  */
-static bool may_run_again(const char *name)
+static bool may_run_once_more(const char *name)
 {
 	const struct dfg_op *op = dfg_op_find(name);
 	return op && op->role == DFG_PLAIN && !(op->flags & DFG_STATEFUL) && !op->guard;
@@ -369,7 +369,7 @@ static bool is_anchored(const struct dfg_eval *eval, const struct dfg_new_node *
 {
 	const struct dfg_region *region = eval->region;
 	if (!region->branch)
-		return want->n_in && (may_run_again(want->op) || !reads_unchanged(eval, want));
+		return want->n_in && (may_run_once_more(want->op) || !reads_unchanged(eval, want));
 	for (uint32_t i = 0; i < want->n_in; i++)
 		if (dfg_region_of(eval, want->in[i]) == region)
 			return true;

@@ -7,7 +7,7 @@
 
 enum { SHOWN = 120 }; /* the most bytes of the line that a message shows */
 
-void dfg_source_place(const struct dfg_source *source, uint32_t at, uint32_t *out_line, uint32_t *out_column)
+void dfg_source_location(const struct dfg_source *source, uint32_t at, uint32_t *out_line, uint32_t *out_column)
 {
 	uint32_t line = 1, begin = 0;
 	for (uint32_t i = 0; i < at && i < source->length; i++)
@@ -35,11 +35,11 @@ struct dfg_source_words dfg_source_words(const struct dfg_source *source)
 	return words;
 }
 
-static struct dfg_err *at_place(
+static struct dfg_err *at_location(
 	const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *kind, const char *what)
 {
 	uint32_t line, column;
-	dfg_source_place(source, at, &line, &column);
+	dfg_source_location(source, at, &line, &column);
 
 	const char *text = source->text + (at - (column - 1));
 	uint32_t skipped = column > SHOWN ? column - SHOWN / 2 : 0;
@@ -53,10 +53,10 @@ static struct dfg_err *at_place(
 
 struct dfg_err *dfg_source_err(const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *what)
 {
-	return at_place(source, at, code, "error", what);
+	return at_location(source, at, code, "error", what);
 }
 
 struct dfg_err *dfg_source_warning(const struct dfg_source *source, uint32_t at, const char *what)
 {
-	return at_place(source, at, DFG_DATA, "warning", what);
+	return at_location(source, at, DFG_DATA, "warning", what);
 }

@@ -35,5 +35,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_source_err(
 /* The same for a warning; the caller passes its text on. */
 DFG_MUST_CHECK struct dfg_err *dfg_source_warning(const struct dfg_source *source, uint32_t at, const char *what);
 
-/* Line and column of the place, from 1. */
-void dfg_source_place(const struct dfg_source *source, uint32_t at, uint32_t *out_line, uint32_t *out_column);
+/* Line and column of the location, from 1. */
+void dfg_source_location(const struct dfg_source *source, uint32_t at, uint32_t *out_line, uint32_t *out_column);

@@ -88,19 +88,20 @@ static struct dfg_err *new_end(struct dfg_eval *eval, struct dfg_cell **out_cell
 	return dfg_cell_add(eval, cell);
 }
 
-static struct dfg_err *find_held(struct dfg_eval *eval, uint32_t maker, struct dfg_held *out_held)
+static struct dfg_err *find_handle_state(struct dfg_eval *eval, uint32_t maker, struct dfg_handle_state *out_state)
 {
-	for (size_t i = 0; i < eval->n_held; i++)
-		if (same_state(eval->builder->graph, eval->held[i].maker, maker)) {
-			*out_held = eval->held[i];
+	for (size_t i = 0; i < eval->n_handle_states; i++)
+		if (same_state(eval->builder->graph, eval->handle_state[i].maker, maker)) {
+			*out_state = eval->handle_state[i];
 			return NULL;
 		}
-	*out_held = (struct dfg_held){.maker = maker};
-	DFG_TRY(new_end(eval, &out_held->end[0]));
-	DFG_TRY(new_end(eval, &out_held->end[1]));
-	if (!dfg_reserve(&eval->held, &eval->held_capacity, eval->n_held + 1, sizeof *eval->held))
+	*out_state = (struct dfg_handle_state){.maker = maker};
+	DFG_TRY(new_end(eval, &out_state->end[0]));
+	DFG_TRY(new_end(eval, &out_state->end[1]));
+	if (!dfg_reserve(
+			&eval->handle_state, &eval->handle_state_capacity, eval->n_handle_states + 1, sizeof *eval->handle_state))
 		return dfg_no_memory("the values of variables");
-	eval->held[eval->n_held++] = *out_held;
+	eval->handle_state[eval->n_handle_states++] = *out_state;
 	return NULL;
 }
 
@@ -121,14 +122,14 @@ static struct dfg_err *add_access(
 static struct dfg_err *access_maker(struct dfg_eval *eval, uint32_t maker, unsigned flags, struct dfg_access **accesses)
 {
 	struct dfg_cell *cell = declared(eval, maker);
-	struct dfg_held held;
+	struct dfg_handle_state state;
 	if (cell)
 		return add_access(eval, cell, flags & DFG_WRITES, accesses);
-	DFG_TRY(find_held(eval, maker, &held));
+	DFG_TRY(find_handle_state(eval, maker, &state));
 	if (flags & (DFG_READS | DFG_PUTS))
-		DFG_TRY(add_access(eval, held.end[0], flags & DFG_PUTS, accesses));
+		DFG_TRY(add_access(eval, state.end[0], flags & DFG_PUTS, accesses));
 	if (flags & (DFG_READS | DFG_TAKES))
-		DFG_TRY(add_access(eval, held.end[1], flags & DFG_TAKES, accesses));
+		DFG_TRY(add_access(eval, state.end[1], flags & DFG_TAKES, accesses));
 	return NULL;
 }
 

@@ -95,7 +95,7 @@ static inline bool dfg_web_has_output(const struct dfg_web_connection *connectio
 }
 bool dfg_web_connection_is_idle(const struct dfg_web_connection *connection);
 void dfg_web_exchange_free(struct dfg_web_exchange *exchange); /* NULL is fine */
-/* Makes room for a body of `size` bytes; false: memory is short, or all bodies together would be too large. */
+/* Reserves memory for a body of `size` bytes; false: memory is short, or all bodies together would be too large. */
 bool dfg_web_exchange_reserve(struct dfg_web_exchange *exchange, size_t size);
 
 /* web_tls.c: decrypts `count` bytes that have come, to `in`; encrypts bytes of `out`. False: the connection cannot continue. */

@@ -1,7 +1,7 @@
 # Finding 11: what a build emits, check accepts, without a word, and run executes. Ops that can fail, reading only values
 # that do not change in the loop, stood in its condition as nodes that check refuses.
 . "$ROOT/tests/cli/kit"
-try() { # CONDITION WANTED: trips of a loop over t with n = 7
+try() { # CONDITION WANTED: iterations of a loop over t with n = 7
 	cat >condition.dfg <<-.
 		input n: i32[]
 		input x: f32[3]

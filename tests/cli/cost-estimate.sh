@@ -1,10 +1,10 @@
-# The bill says before a step what it sends: formulas of `dfg partition --explain --json`, held against what --stats counted.
+# The cost estimate says before a step what it sends: formulas of `dfg partition --explain --json`, held against what --stats counted.
 cat >compare.py <<'P'
 """compare.py NAME EXACT TRIPS SIZE: n of every loop that is not in TRIPS ("a/b=6,c=2,3": 3 of any other), all sizes alike."""
 import json, sys
 
-name, exact, trips, size = sys.argv[1:]
-words = trips.split(",")
+name, exact, iterations, size = sys.argv[1:]
+words = iterations.split(",")
 count = dict((loop, int(n)) for loop, n in (word.split("=") for word in words[:-1]))
 bill = json.load(open("bill.json"))["bill"]
 stats = json.load(open("out"))["stats"]
@@ -35,13 +35,13 @@ if not sent and exact == "exact" and bill["messages"]["formula"] != "0":
     sys.exit(f"{name}: nothing was sent")
 P
 holds() { # NAME EXACT TRIPS SIZE OPTIONS...: of NAME.dfg
-	name=$1 exact=$2 trips=$3 size=$4
+	name=$1 exact=$2 iterations=$3 size=$4
 	shift 4
 	"$DFG" build "$name.dfg" -o "$name.pb"
 	"$DFG" partition "$name.pb" --hosts local:3 --explain --json >bill.json
 	grep -q '"loop":"[^"]\|"sizes":"b' bill.json || [ "$name" = straight ] || [ "$name" = unmarked ] || { echo "$name is not cut"; exit 1; }
 	"$DFG" run "$name.pb" --hosts local:3 --stats --json "$@" >out 2>err || { cat err; exit 1; }
-	python3 compare.py "$name" "$exact" "$trips" "$size"
+	python3 compare.py "$name" "$exact" "$iterations" "$size"
 }
 
 cat >straight.dfg <<'P'

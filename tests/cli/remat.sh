@@ -4,7 +4,7 @@
 "$DFG" test -q --remat every=1 --threads 2 --schedule random:1 "$ROOT/tests/cases/flow"
 "$DFG" test -q --remat every=2 --threads 2 --schedule random:2 "$ROOT/tests/cases/flow"
 
-# A variable is read in each trip, and changes when all of them have read it.
+# A variable is read in each iteration, and changes when all of them have read it.
 cat >reads.pbtxt <<'P'
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_DOUBLE } } attr { key: "shape" value { shape { } } } }
 node { name: "w" op: "VarHandleOp" attr { key: "dtype" value { type: DT_DOUBLE } } attr { key: "shape" value { shape { } } } attr { key: "shared_name" value { s: "w" } } }

@@ -191,7 +191,7 @@ d2: f32[1,1]
 12.25
 END
 
-# Events go to the file as they come: 20,000 trips are more than the memory. A run that fails leaves no file.
+# Events go to the file as they come: 20,000 iterations are more than the memory. A run that fails leaves no file.
 cat >count.dfg <<'END'
 input n: i32
 y = loop (h = 0.0) for i in 0..n { next h + 1.0 }

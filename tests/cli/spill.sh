@@ -28,7 +28,7 @@ for graph in straight nested; do
 		"$DFG" run "$@" >wanted
 		for how in '--threads 1' '--threads 2' '--threads 1 --schedule random:1' '--threads 2 --schedule random:2' \
 			'--threads 2 --schedule random:3'; do
-			# In any order, many trips of many frames hold what they have not saved yet, which does not go to the file.
+			# In any order, many iterations of many frames hold what they have not saved yet, which does not go to the file.
 			limit=13M
 			case $graph-$window-$how in
 			nested-32-*random*) limit=56M ;;

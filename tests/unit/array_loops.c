@@ -4,33 +4,33 @@
 
 /* Arrays and lists in loops, whose iterations overlap. */
 
-#define LOOP(n, window)                                                                       \
-	"n Number v=" #n                                                                          \
-	"\n"                                                                                      \
-	"zero Number v=0\n"                                                                       \
-	"one Number v=1\n"                                                                        \
-	"i_in Enter zero T=i32 frame_name='trips' parallel_iterations=" #window                   \
-	"\n"                                                                                      \
-	"n_in Enter n T=i32 frame_name='trips' is_constant=true parallel_iterations=" #window     \
-	"\n"                                                                                      \
-	"one_in Enter one T=i32 frame_name='trips' is_constant=true parallel_iterations=" #window \
-	"\n"                                                                                      \
-	"i Merge i_in i_next T=i32 N=2\n"                                                         \
-	"p Below i n_in\n"                                                                        \
-	"go LoopCond p\n"                                                                         \
-	"is Switch i go T=i32\n"                                                                  \
-	"i_more Plus is:1 one_in T=i32\n"                                                         \
-	"i_next NextIteration i_more T=i32\n"                                                     \
+#define LOOP(n, window)                                                                            \
+	"n Number v=" #n                                                                               \
+	"\n"                                                                                           \
+	"zero Number v=0\n"                                                                            \
+	"one Number v=1\n"                                                                             \
+	"i_in Enter zero T=i32 frame_name='iterations' parallel_iterations=" #window                   \
+	"\n"                                                                                           \
+	"n_in Enter n T=i32 frame_name='iterations' is_constant=true parallel_iterations=" #window     \
+	"\n"                                                                                           \
+	"one_in Enter one T=i32 frame_name='iterations' is_constant=true parallel_iterations=" #window \
+	"\n"                                                                                           \
+	"i Merge i_in i_next T=i32 N=2\n"                                                              \
+	"p Below i n_in\n"                                                                             \
+	"go LoopCond p\n"                                                                              \
+	"is Switch i go T=i32\n"                                                                       \
+	"i_more Plus is:1 one_in T=i32\n"                                                              \
+	"i_next NextIteration i_more T=i32\n"                                                          \
 	"square Times is:1 is:1 T=i32\n"
 
 /* A value of type T that goes through the loop: begins as `from`, and continues as `next`. */
-#define CARRY(name, T, from, next, window)                                                                        \
-	name "_in Enter " from " T=" T " frame_name='trips' parallel_iterations=" #window "\n" name " Merge " name    \
-		 "_in " name "_next T=" T " N=2\n" name "s Switch " name " go T=" T "\n" name "_next NextIteration " next \
+#define CARRY(name, T, from, next, window)                                                                          \
+	name "_in Enter " from " T=" T " frame_name='iterations' parallel_iterations=" #window "\n" name " Merge " name \
+		 "_in " name "_next T=" T " N=2\n" name "s Switch " name " go T=" T "\n" name "_next NextIteration " next   \
 		 " T=" T "\n" name "_out Exit " name "s T=" T "\n"
 
 #define ENTER(name, T, from, window) \
-	name " Enter " from " T=" T " frame_name='trips' is_constant=true parallel_iterations=" #window "\n"
+	name " Enter " from " T=" T " frame_name='iterations' is_constant=true parallel_iterations=" #window "\n"
 
 /* The squares are written, and read back one after the other; their sum is carried. */
 #define WRITES(n, window)                                                       \
@@ -61,7 +61,7 @@ static void what_a_loop_wrote_is_there_behind_it(void **state)
 	gives(graph, "", "size", 50);
 }
 
-/* The array has three elements, the loop four trips. */
+/* The array has three elements, the loop four iterations. */
 static void errors_tell_the_iteration(void **state)
 {
 	(void)state;
@@ -69,7 +69,8 @@ static void errors_tell_the_iteration(void **state)
 		CARRY("f", "f32", "array:1", "write", 10) "write TensorArrayWriteV3 h is:1 square fs:1 T=i32\n"
 		"at Number v=1\ny TensorArrayReadV3 array at f_out dtype=i32\n";
 	refuses(graph, "", "y",
-		"node 'write' (TensorArrayWriteV3): in iteration 3 of loop 'trips': tensor array 'array': has no element 3");
+		"node 'write' (TensorArrayWriteV3): in iteration 3 of loop 'iterations': tensor array 'array': has no element "
+		"3");
 }
 
 /* An array of its own in each iteration: the last element of each, added up. */
@@ -161,7 +162,7 @@ static size_t bytes_taken(const char *graph, const char *fetch)
 	return bytes;
 }
 
-/* A push that copied the list would take 200 times the room for ten times the trips. */
+/* A push that copied the list would take 200 times the memory for ten times the iterations. */
 static void a_push_onto_a_list_of_ones_own_copies_nothing(void **state)
 {
 	(void)state;

@@ -47,17 +47,17 @@ static void an_array_grows_keeps_what_it_held_and_is_zero_behind_that(void **sta
 	dfg_mem_limit_init(&copies, heap, SIZE_MAX);
 	for (int i = 0; i < 2; i++) {
 		int *array = NULL;
-		size_t room = 0, before = 0;
+		size_t capacity = 0, before = 0;
 		dfg_mem = i ? &copies.base : heap;
 		for (int n = 0; n < COUNT; n++) {
-			assert_true(dfg_reserve(&array, &room, (size_t)n + 1, sizeof *array));
-			for (; before < room; before++)
+			assert_true(dfg_reserve(&array, &capacity, (size_t)n + 1, sizeof *array));
+			for (; before < capacity; before++)
 				assert_int_equal(array[before], 0);
 			array[n] = n;
 		}
 		for (int n = 0; n < COUNT; n++)
 			assert_int_equal(array[n], n);
-		assert_false(dfg_reserve(&array, &room, SIZE_MAX / 4, sizeof *array));
+		assert_false(dfg_reserve(&array, &capacity, SIZE_MAX / 4, sizeof *array));
 		assert_int_equal(array[COUNT - 1], COUNT - 1);
 		dfg_free(array);
 		dfg_mem = heap;
@@ -73,7 +73,7 @@ static void a_product_that_overflows_is_no_memory(void **state)
 	dfg_arena_release(&arena);
 }
 
-static void a_chunk_of_an_arena_leaves_room_beside_it_under_the_limit(void **state)
+static void a_chunk_of_an_arena_leaves_memory_beside_it_under_the_limit(void **state)
 {
 	(void)state;
 	struct dfg_arena arena = {0};
@@ -226,7 +226,7 @@ int main(void)
 		cmocka_unit_test(a_failing_allocator_fails_once_or_for_ever),
 		cmocka_unit_test(an_array_grows_keeps_what_it_held_and_is_zero_behind_that),
 		cmocka_unit_test(a_product_that_overflows_is_no_memory),
-		cmocka_unit_test(a_chunk_of_an_arena_leaves_room_beside_it_under_the_limit),
+		cmocka_unit_test(a_chunk_of_an_arena_leaves_memory_beside_it_under_the_limit),
 		cmocka_unit_test(an_arena_keeps_to_its_limit),
 		cmocka_unit_test(a_path_is_scope_and_name),
 		cmocka_unit_test(a_map_numbers_names_in_the_order_of_insertion),

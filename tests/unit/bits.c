@@ -180,7 +180,7 @@ static void *take(struct host *host, size_t bytes)
 static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 {
 	struct host *host = ctx->runner;
-	*ctx->out[i] = (struct dfg_tensor){.data = (char *)take(host, bytes) + host->off, .room = bytes};
+	*ctx->out[i] = (struct dfg_tensor){.data = (char *)take(host, bytes) + host->off, .capacity = bytes};
 	return NULL;
 }
 

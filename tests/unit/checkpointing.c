@@ -1,4 +1,4 @@
-#include "tests/unit/crew.h"
+#include "tests/unit/coordinator.h"
 
 #include "app/checkpointing.h"
 #include "lib/base/folder.h"
@@ -11,12 +11,12 @@
 
 static char folder[] = "/tmp/dfg-checkpointing-XXXXXX";
 
-static void set(struct crew_test *test, const struct dfg_variable_place *place, double value)
+static void set(struct coordinator_test *test, const struct dfg_variable_ref *ref, double value)
 {
 	struct dfg_tensor tensor;
 	succeeds(dfg_tensor_new(DFG_F64, &DFG_SHAPE_VECTOR(1), &tensor));
 	*(double *)tensor.data = value;
-	succeeds(dfg_session_assign(test->session, place, &tensor));
+	succeeds(dfg_session_assign(test->session, ref, &tensor));
 }
 
 static struct dfg_err *commit(struct dfg_checkpointing *checkpointing, const struct dfg_run *run, uint64_t step)
@@ -49,27 +49,27 @@ static void holds_the_first(double value)
 static void a_worker_killed_between_two_reads_leaves_the_checkpoint_before(void **state)
 {
 	(void)state;
-	struct crew_test test;
+	struct coordinator_test test;
 	struct dfg_run run = {0};
 	struct dfg_checkpointing checkpointing = {.wanted = true};
-	crew_begin(&test, 2, "param u: f64[1] = [0.0]\nparam v: f64[1] = [0.0]\ny = u + v\n", "v=w1 v/*=w1", NULL);
-	struct crew_hand *there = &test.hand[1];
+	coordinator_begin(&test, 2, "param u: f64[1] = [0.0]\nparam v: f64[1] = [0.0]\ny = u + v\n", "v=w1 v/*=w1", NULL);
+	struct worker_thread *there = &test.thread[1];
 	run.model.file.graph = test.program.graph;
 	run.model.session = test.session;
 	succeeds(dfg_variables_list(&run.model, &run.variables));
 	assert_int_equal(run.variables.count, 2);
 	for (int i = 0; i < 2; i++)
-		set(&test, &run.variables.place[i], 1);
+		set(&test, &run.variables.ref[i], 1);
 	succeeds(dfg_checkpoints_open(folder, &checkpointing.checkpoints));
 	succeeds(commit(&checkpointing, &run, 1));
 	for (int i = 0; i < 2; i++)
-		set(&test, &run.variables.place[i], 2);
+		set(&test, &run.variables.ref[i], 2);
 
 	/* w0 has said what u is, and is asked no more; w1 is gone when it is asked for v. */
-	uint32_t here = atomic_load(&test.hand[0].asked[DFG_PACKET_READ]);
+	uint32_t here = atomic_load(&test.thread[0].asked[DFG_PACKET_READ]);
 	atomic_store(&there->dies_at, DFG_PACKET_READ);
 	fails(commit(&checkpointing, &run, 2), DFG_UNAVAILABLE, "w1: ");
-	assert_int_equal(atomic_load(&test.hand[0].asked[DFG_PACKET_READ]), here + 1);
+	assert_int_equal(atomic_load(&test.thread[0].asked[DFG_PACKET_READ]), here + 1);
 	holds_the_first(1);
 
 	pthread_join(there->killer, NULL);
@@ -77,7 +77,7 @@ static void a_worker_killed_between_two_reads_leaves_the_checkpoint_before(void 
 	dfg_worker_sink(there->worker).lost(there->worker, DFG_LAUNCHER, DFG_ERR(DFG_UNAVAILABLE, "closed"));
 	dfg_checkpointing_close(&checkpointing);
 	dfg_arena_release(&run.model.arena);
-	crew_end(&test);
+	coordinator_end(&test);
 }
 
 int main(void)

@@ -17,7 +17,7 @@ static void amount_is(const struct dfg_amount *amount, const char *words)
 	dfg_text_release(&text);
 }
 
-static void bill(
+static void check_estimate(
 	const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena, struct dfg_cost_estimate *out)
 {
 	*arena = (struct dfg_arena){0};
@@ -35,7 +35,7 @@ static void each_link_and_all_of_them_are_billed(void **state)
 	(void)state;
 	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
-	bill(
+	check_estimate(
 		(struct dfg_transfer[]){
 			{1, 0, "y:0", DFG_F32, scalar, "", 0, false},
 			{0, 1, "x:0", DFG_F32, rows, "", 0, false},
@@ -60,7 +60,7 @@ static void a_loop_sends_as_often_as_it_goes_on_or_turns(void **state)
 	(void)state;
 	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
-	bill(
+	check_estimate(
 		(struct dfg_transfer[]){
 			{0, 1, "less:0", DFG_BOOL, scalar, "outer", 1, true},
 			{0, 1, "x:0", DFG_F64, scalar, "outer", 1, false},
@@ -80,7 +80,7 @@ static void the_loop_around_is_known_though_frames_have_slashes(void **state)
 	(void)state;
 	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
-	bill(
+	check_estimate(
 		(struct dfg_transfer[]){
 			{0, 1, "p:0", DFG_BOOL, scalar, "a/b/c/d", 2, true},
 			{0, 1, "q:0", DFG_BOOL, scalar, "a/b", 1, false},
@@ -96,7 +96,7 @@ static void sizes_that_are_not_known_have_letters(void **state)
 	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
 	struct dfg_text text = {0};
-	bill(
+	check_estimate(
 		(struct dfg_transfer[]){
 			{0, 1, "x:0", DFG_F32, wide, "", 0, false},
 			{0, 2, "x:0", DFG_F32, wide, "", 0, false},
@@ -121,7 +121,7 @@ static void nothing_sent_costs_nothing(void **state)
 	(void)state;
 	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
-	bill(NULL, 0, &arena, &b);
+	check_estimate(NULL, 0, &arena, &b);
 	amount_is(&b.messages, "0");
 	amount_is(&b.bytes, "0");
 	end(&b, &arena);

@@ -11,7 +11,7 @@
  * of them; before the loop w1 begins to wait for a value that w0 sends after it. Each has a window of iterations. Messages
  * lie in a queue each way until they are delivered.
  */
-enum { TRANSFERS = 3, ANSWER = TRANSFERS, LAST, TRIPS = 24, MOST_WINDOW = 4, QUEUE = 2 * DFG_WANTED_MOST };
+enum { TRANSFERS = 3, ANSWER = TRANSFERS, LAST, ITERATIONS = 24, MOST_WINDOW = 4, QUEUE = 2 * DFG_WANTED_MOST };
 
 struct queue {
 	struct dfg_link link; /* first */
@@ -45,7 +45,7 @@ struct side {
 	struct queue out;
 	struct dfg_link *link[2];
 	int window, began, done; /* iterations */
-	struct letter sent[TRIPS][TRANSFERS + 1], got[TRIPS][TRANSFERS + 1], last;
+	struct letter sent[ITERATIONS][TRANSFERS + 1], got[ITERATIONS][TRANSFERS + 1], last;
 };
 
 struct world {
@@ -69,7 +69,7 @@ static void come(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, st
 	letter->err = err;
 }
 
-static void begin_world(struct world *world, unsigned seed, uint64_t budget)
+static void begin_world(struct world *world, unsigned seed, uint64_t credit)
 {
 	memset(world, 0, sizeof *world);
 	world->random = seed;
@@ -80,7 +80,7 @@ static void begin_world(struct world *world, unsigned seed, uint64_t budget)
 		side->window = 1 + (int)draw(world, MOST_WINDOW);
 		succeeds(dfg_rendezvous_new(
 			&(struct dfg_rendezvous_options){
-				.self = i, .device = devices, .workers = 2, .link = side->link, .budget = budget},
+				.self = i, .device = devices, .workers = 2, .link = side->link, .credit = credit},
 			&side->rendezvous));
 		dfg_rendezvous_begin(side->rendezvous, 1);
 	}
@@ -107,64 +107,65 @@ static bool deliver(struct world *world, int from)
 	return true;
 }
 
-static void offer(struct side *side, uint32_t to, struct letter *letter, uint32_t number, int64_t trip, int64_t size)
+static void offer(
+	struct side *side, uint32_t to, struct letter *letter, uint32_t number, int64_t iteration, int64_t size)
 {
 	struct dfg_tensor tensor;
 	bool held;
-	letter->wait = (struct dfg_wait){.key = {.number = number, .depth = trip >= 0}, .from = to, .come = come};
-	letter->wait.key.iteration[0] = trip;
+	letter->wait = (struct dfg_wait){.key = {.number = number, .depth = iteration >= 0}, .from = to, .come = come};
+	letter->wait.key.iteration[0] = iteration;
 	succeeds(dfg_tensor_new(DFG_U8, &DFG_SHAPE_VECTOR(size), &tensor));
-	memset(tensor.data, (int)(trip + number), (size_t)size);
+	memset(tensor.data, (int)(iteration + number), (size_t)size);
 	succeeds(dfg_rendezvous_offer(side->rendezvous, &letter->wait, &tensor, &held));
 	dfg_tensor_release(&tensor);
 	letter->begun = true;
 	letter->come |= !held;
 }
 
-static void receive(struct side *side, uint32_t from, struct letter *letter, uint32_t number, int64_t trip)
+static void receive(struct side *side, uint32_t from, struct letter *letter, uint32_t number, int64_t iteration)
 {
 	bool there = false;
-	letter->wait = (struct dfg_wait){.key = {.number = number, .depth = trip >= 0}, .from = from, .come = come};
-	letter->wait.key.iteration[0] = trip;
+	letter->wait = (struct dfg_wait){.key = {.number = number, .depth = iteration >= 0}, .from = from, .come = come};
+	letter->wait.key.iteration[0] = iteration;
 	letter->begun = true;
 	succeeds(dfg_rendezvous_receive(side->rendezvous, &letter->wait, &letter->tensor, &letter->dead, &there));
 	letter->come |= there;
 }
 
 /* A value that came is what was sent. */
-static void check(struct letter *letter, uint32_t number, int64_t trip)
+static void check(struct letter *letter, uint32_t number, int64_t iteration)
 {
 	assert_false(letter->dead || letter->err);
 	for (int64_t i = 0; i < letter->tensor.shape.dim[0]; i++)
-		assert_int_equal(((uint8_t *)letter->tensor.data)[i], (uint8_t)(trip + number));
+		assert_int_equal(((uint8_t *)letter->tensor.data)[i], (uint8_t)(iteration + number));
 	dfg_tensor_release(&letter->tensor);
 	letter->tensor = (struct dfg_tensor){0};
 }
 
 /* The next iteration that has something to do does one thing of it, in an order of chance. */
-static bool act(struct world *world, int self, int trip)
+static bool act(struct world *world, int self, int iteration)
 {
 	struct side *side = &world->side[self];
 	uint32_t other = !self, which = draw(world, TRANSFERS + 1);
-	struct letter *sent = &side->sent[trip][which], *got = &side->got[trip][which];
-	bool sends = self ? which == ANSWER && side->got[trip][0].come : which != ANSWER;
+	struct letter *sent = &side->sent[iteration][which], *got = &side->got[iteration][which];
+	bool sends = self ? which == ANSWER && side->got[iteration][0].come : which != ANSWER;
 	bool hears = self ? which != ANSWER : which == ANSWER;
 	if (sends && !sent->begun) {
-		offer(side, other, sent, which, trip, 1 + (int64_t)draw(world, 2000));
+		offer(side, other, sent, which, iteration, 1 + (int64_t)draw(world, 2000));
 		return true;
 	}
 	if (hears && !got->begun) {
-		receive(side, other, got, which, trip);
+		receive(side, other, got, which, iteration);
 		return true;
 	}
 	return false;
 }
 
-static bool is_done(const struct side *side, int self, int trip)
+static bool is_done(const struct side *side, int self, int iteration)
 {
 	for (int i = 0; i <= TRANSFERS; i++) {
 		bool sends = (i == ANSWER) == (self == 1);
-		if (!(sends ? &side->sent[trip][i] : &side->got[trip][i])->come)
+		if (!(sends ? &side->sent[iteration][i] : &side->got[iteration][i])->come)
 			return false;
 	}
 	return true;
@@ -176,7 +177,7 @@ static bool go(struct world *world, int self)
 	struct side *side = &world->side[self];
 	while (side->done < side->began && is_done(side, self, side->done))
 		side->done++;
-	if (side->began < TRIPS && side->began < side->done + side->window && draw(world, 2)) {
+	if (side->began < ITERATIONS && side->began < side->done + side->window && draw(world, 2)) {
 		side->began++;
 		return true;
 	}
@@ -186,31 +187,31 @@ static bool go(struct world *world, int self)
 
 static bool is_over(const struct world *world)
 {
-	return world->side[0].done == TRIPS && world->side[1].done == TRIPS && world->side[0].last.come &&
+	return world->side[0].done == ITERATIONS && world->side[1].done == ITERATIONS && world->side[0].last.come &&
 		   world->side[1].last.come && !world->side[0].out.count && !world->side[1].out.count;
 }
 
-/* Chance may do nothing for a while; that nothing can be done shows as so many turns without an act. */
-static void run(unsigned seed, uint64_t budget)
+/* A random choice may be impossible for a while; a deadlock shows as PATIENCE choices in a row without progress. */
+static void run(unsigned seed, uint64_t credit)
 {
 	enum { PATIENCE = 4000 };
 	static struct world world;
-	begin_world(&world, seed, budget);
+	begin_world(&world, seed, credit);
 	receive(&world.side[1], 0, &world.side[1].last, LAST, -1);
 	for (int idle = 0; !is_over(&world); idle++) {
 		unsigned what = draw(&world, 4);
 		if (what < 2 ? deliver(&world, (int)what) : go(&world, (int)what - 2))
 			idle = 0;
-		if (world.side[0].done == TRIPS && !world.side[0].last.begun)
+		if (world.side[0].done == ITERATIONS && !world.side[0].last.begun)
 			offer(&world.side[0], 1, &world.side[0].last, LAST, -1, 3000);
 		if (idle > PATIENCE)
-			fail_msg("seed %u, budget %llu: no progress after %d and %d iterations", seed, (unsigned long long)budget,
+			fail_msg("seed %u, credit %llu: no progress after %d and %d iterations", seed, (unsigned long long)credit,
 				world.side[0].done, world.side[1].done);
 	}
-	for (int trip = 0; trip < TRIPS; trip++) {
+	for (int iteration = 0; iteration < ITERATIONS; iteration++) {
 		for (uint32_t i = 0; i < TRANSFERS; i++)
-			check(&world.side[1].got[trip][i], i, trip);
-		check(&world.side[0].got[trip][ANSWER], ANSWER, trip);
+			check(&world.side[1].got[iteration][i], i, iteration);
+		check(&world.side[0].got[iteration][ANSWER], ANSWER, iteration);
 	}
 	check(&world.side[1].last, LAST, -1);
 	for (int i = 0; i < 2; i++)
@@ -303,7 +304,7 @@ static void a_step_that_fails_gives_back_what_was_held(void **state)
 	for (int i = 1; i < 3; i++)
 		fails(sent[i].err, DFG_STOPPED, "enough");
 
-	/* The next step has the room of what the other drops. */
+	/* The next step has the credit that the other one drops. */
 	while (deliver(&world, 0) || deliver(&world, 1))
 		continue;
 	for (int i = 0; i < 2; i++) {

@@ -15,7 +15,7 @@ struct search {
 	uint32_t choice[DEPTH_MOST], of[DEPTH_MOST];
 	int depth, known; /* where this run is; choices that are given */
 	uint64_t *seen;   /* a hash set */
-	size_t states, room;
+	size_t states, capacity;
 	bool again; /* this run came to a state that was seen */
 	size_t runs, ends;
 };
@@ -49,12 +49,12 @@ static uint64_t hash_store(const struct dfg_keyed_store *store)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < store->capacity; i++) {
-		if (store->place[i].stamp != store->stamp)
+		if (store->slot[i].stamp != store->stamp)
 			continue;
 		uint64_t hash = 1;
 		for (int k = 0; k < store->keys; k++)
 			hash = mix(hash, (uint64_t)store->key[i * (size_t)store->keys + (size_t)k]);
-		const struct dfg_keyed_entry *entry = store->place[i].entry ? &store->entry[store->place[i].entry - 1] : NULL;
+		const struct dfg_keyed_entry *entry = store->slot[i].entry ? &store->entry[store->slot[i].entry - 1] : NULL;
 		sum += mix(hash, entry ? mix(entry->state, entry->marks) : 7);
 	}
 	return sum;
@@ -106,9 +106,9 @@ static uint64_t hash_state(const struct executor *executor)
 
 static bool add(struct search *search, uint64_t hash)
 {
-	size_t i = hash & (search->room - 1);
-	assert_true(search->states < search->room / 2);
-	for (; search->seen[i]; i = (i + 1) & (search->room - 1))
+	size_t i = hash & (search->capacity - 1);
+	assert_true(search->states < search->capacity / 2);
+	for (; search->seen[i]; i = (i + 1) & (search->capacity - 1))
 		if (search->seen[i] == hash)
 			return false;
 	search->seen[i] = hash;
@@ -182,8 +182,8 @@ static void in_every_order(
 	static struct search search;
 	struct steps steps;
 	int32_t got;
-	search = (struct search){.room = 1 << 21};
-	search.seen = dfg_zeros(search.room, sizeof *search.seen);
+	search = (struct search){.capacity = 1 << 21};
+	search.seen = dfg_zeros(search.capacity, sizeof *search.seen);
 	assert_non_null(search.seen);
 	expand(graph, window, text, sizeof text);
 	steps_begin(&steps, &(struct dfg_session_options){.threads = 1, .random_schedule = true}, text);
@@ -232,7 +232,7 @@ static void two_variables(void **state)
 		in_every_order(graph, window, "x=0", "r", 6, 400);
 }
 
-/* A loop o in which is a loop i: o.i from x to 3, and in each trip i.j from o.i to 3. */
+/* A loop o in which is a loop i: o.i from x to 3, and in each iteration i.j from o.i to 3. */
 #define NEST(o, i)                                                                                                     \
 	"into " o " " o ".limit three\ninto " o " " o ".step .1\n" o ".less Below " o ".i.m " o ".limit\nwhile " o " " o   \
 	".less\ncarry " o " " o ".i x " o ".next\ninto " i " " i ".limit " o ".limit\ninto " i " " i ".step " o            \

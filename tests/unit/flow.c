@@ -1,4 +1,4 @@
-#define FLEET_ROOM 2048
+#define CLUSTER_ASKED 2048
 #include "tests/unit/partitioned.h"
 #include "tests/unit/scatter.h"
 #include "tests/unit/trials.h"
@@ -48,15 +48,15 @@ static void fail_in(const struct way *way, const struct claim *claim, const char
 }
 
 /* The program with each W, as a word, a window. */
-static void with_window(const char *text, int window, char *out, size_t room)
+static void with_window(const char *text, int window, char *out, size_t capacity)
 {
 	size_t at = 0;
 	for (const char *from = text; *from; from++) {
 		bool is_word =
 			*from == 'W' && (from == text || !isalnum((unsigned char)from[-1])) && !isalnum((unsigned char)from[1]);
-		assert_true(at + 12 < room);
-		at += (size_t)(is_word ? snprintf(out + at, room - at, "%d", window)
-							   : snprintf(out + at, room - at, "%c", *from));
+		assert_true(at + 12 < capacity);
+		at += (size_t)(is_word ? snprintf(out + at, capacity - at, "%d", window)
+							   : snprintf(out + at, capacity - at, "%c", *from));
 	}
 	out[at] = '\0';
 }
@@ -98,9 +98,9 @@ static void put_number(const char *text, enum dfg_dtype dtype, void *data, int64
 /* "3", or "[1,2,3]". */
 static struct dfg_tensor read_value(struct subject *s, enum dfg_dtype dtype, const char *text)
 {
-	struct dfg_tensor value = {.dtype = dtype, .shape = {.rank = *text == '['}, .room = 256};
+	struct dfg_tensor value = {.dtype = dtype, .shape = {.rank = *text == '['}, .capacity = 256};
 	char copy[200], *rest = copy;
-	value.data = dfg_arena_zeros(&s->sketch.arena, 1, value.room);
+	value.data = dfg_arena_zeros(&s->sketch.arena, 1, value.capacity);
 	if (!value.shape.rank) {
 		put_number(text, dtype, value.data, 0);
 		return value;
@@ -241,26 +241,26 @@ static void run_whole(const struct way *way)
 
 static void run_parts(const struct way *way, const struct dfg_parts *parts)
 {
-	static struct fleet fleet;
-	const struct dfg_graph *part[FLEET_MOST];
+	static struct cluster cluster;
+	const struct dfg_graph *part[CLUSTER_MOST];
 	for (uint32_t d = 0; d < way->devices; d++)
 		part[d] = &parts->part[d];
-	fleet_begin(&fleet, part, way->devices, &way->options, way->options.schedule_seed % 10 == 1);
+	cluster_begin(&cluster, part, way->devices, &way->options, way->options.schedule_seed % 10 == 1);
 	for (int i = 0; i < way->subject->trial->claims; i++) {
 		const struct question *q = &way->subject->question[i];
 		struct dfg_tensor got[WORDS_MOST];
 		tick_count = 0;
-		fleet.sent = 0;
-		fleet_step_begin(&fleet);
+		cluster.sent = 0;
+		cluster_step_begin(&cluster);
 		for (uint32_t f = 0; f < q->feeds; f++)
-			fleet_feed(&fleet, q->name[f], &q->value[f]);
+			cluster_feed(&cluster, q->name[f], &q->value[f]);
 		for (uint32_t f = 0; q->claim->fetch[f]; f++)
-			fleet_fetch(&fleet, q->claim->fetch[f], f);
-		compare(way, q->claim, fleet_step(&fleet, got), got);
-		assert_true(q->claim->error || !fleet.left);
-		compare_counts(way, q->claim, NULL, fleet.sent);
+			cluster_fetch(&cluster, q->claim->fetch[f], f);
+		compare(way, q->claim, cluster_step(&cluster, got), got);
+		assert_true(q->claim->error || !cluster.left);
+		compare_counts(way, q->claim, NULL, cluster.sent);
 	}
-	fleet_end(&fleet);
+	cluster_end(&cluster);
 }
 
 static const char *const devices[] = {

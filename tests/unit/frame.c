@@ -48,25 +48,26 @@ static struct dfg_message numbers(uint32_t number, int64_t count)
 	return message;
 }
 
-static void put(struct dfg_send_queue *outlet, struct dfg_message message)
+static void put(struct dfg_send_queue *queue, struct dfg_message message)
 {
-	succeeds(dfg_send_queue_put(outlet, &message));
+	succeeds(dfg_send_queue_put(queue, &message));
 	dfg_tensor_release(&message.tensor);
 }
 
 /* All bytes that come out, `piece` at a time. */
-static size_t drain(struct dfg_send_queue *outlet, uint8_t *to, size_t room, size_t piece)
+static size_t drain(struct dfg_send_queue *queue, uint8_t *to, size_t capacity, size_t piece)
 {
 	size_t at = 0, n;
-	while ((n = dfg_send_queue_pull(outlet, to + at, piece < room - at ? piece : room - at)))
+	while ((n = dfg_send_queue_pull(queue, to + at, piece < capacity - at ? piece : capacity - at)))
 		at += n;
 	return at;
 }
 
-static struct dfg_err *push_pieces(struct dfg_message_decoder *inlet, const uint8_t *bytes, size_t count, size_t piece)
+static struct dfg_err *push_pieces(
+	struct dfg_message_decoder *decoder, const uint8_t *bytes, size_t count, size_t piece)
 {
 	for (size_t at = 0; at < count; at += piece)
-		DFG_TRY(dfg_message_decoder_push(inlet, bytes + at, piece < count - at ? piece : count - at));
+		DFG_TRY(dfg_message_decoder_push(decoder, bytes + at, piece < count - at ? piece : count - at));
 	return NULL;
 }
 
@@ -107,23 +108,23 @@ static void messages_come_out_as_they_went_in(void **state)
 	static const size_t piece[] = {1, 7, 4096, 1 << 20};
 	uint8_t *bytes = malloc(1 << 20);
 	for (size_t p = 0; p < 4; p++) {
-		struct dfg_send_queue outlet;
-		struct dfg_message_decoder inlet = new_inlet();
-		succeeds(dfg_send_queue_init(&outlet));
-		put(&outlet, (struct dfg_message){.dead = true, .key.number = 99});
-		put(&outlet, (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 98});
+		struct dfg_send_queue queue;
+		struct dfg_message_decoder decoder = new_inlet();
+		succeeds(dfg_send_queue_init(&queue));
+		put(&queue, (struct dfg_message){.dead = true, .key.number = 99});
+		put(&queue, (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 98});
 		for (uint32_t i = 0; i < 6; i++)
-			put(&outlet, numbers(i, count[i]));
-		size_t total = drain(&outlet, bytes, 1 << 20, piece[p]);
-		succeeds(push_pieces(&inlet, bytes, total, piece[3 - p]));
+			put(&queue, numbers(i, count[i]));
+		size_t total = drain(&queue, bytes, 1 << 20, piece[p]);
+		succeeds(push_pieces(&decoder, bytes, total, piece[3 - p]));
 		assert_int_equal(n_came, 8);
 		same(&came[0], (struct dfg_message){.dead = true, .key.number = 99});
 		same(&came[1], (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 98});
 		for (uint32_t i = 0; i < 6; i++)
 			same(&came[2 + i], numbers(i, count[i]));
 		drop_came();
-		dfg_message_decoder_release(&inlet);
-		dfg_send_queue_release(&outlet);
+		dfg_message_decoder_release(&decoder);
+		dfg_send_queue_release(&queue);
 	}
 	free(bytes);
 }
@@ -143,13 +144,13 @@ static struct dfg_message strings(void)
 static void strings_travel_too(void **state)
 {
 	(void)state;
-	struct dfg_send_queue outlet;
-	struct dfg_message_decoder inlet = new_inlet();
+	struct dfg_send_queue queue;
+	struct dfg_message_decoder decoder = new_inlet();
 	uint8_t bytes[512];
-	succeeds(dfg_send_queue_init(&outlet));
-	put(&outlet, strings());
-	size_t total = drain(&outlet, bytes, sizeof bytes, 11);
-	succeeds(push_pieces(&inlet, bytes, total, 5));
+	succeeds(dfg_send_queue_init(&queue));
+	put(&queue, strings());
+	size_t total = drain(&queue, bytes, sizeof bytes, 11);
+	succeeds(push_pieces(&decoder, bytes, total, 5));
 	assert_int_equal(n_came, 1);
 	const struct dfg_string *element = came[0].tensor.data;
 	assert_int_equal(element[0].length, 3);
@@ -157,24 +158,24 @@ static void strings_travel_too(void **state)
 	assert_int_equal(element[1].length, 0);
 	assert_memory_equal(element[2].s, "quite a long one", 16);
 	drop_came();
-	dfg_message_decoder_release(&inlet);
-	dfg_send_queue_release(&outlet);
+	dfg_message_decoder_release(&decoder);
+	dfg_send_queue_release(&queue);
 }
 
 static void small_messages_overtake_a_large_one_of_another_key(void **state)
 {
 	(void)state;
-	struct dfg_send_queue outlet;
-	struct dfg_message_decoder inlet = new_inlet();
+	struct dfg_send_queue queue;
+	struct dfg_message_decoder decoder = new_inlet();
 	uint8_t *bytes = malloc(1 << 20);
-	succeeds(dfg_send_queue_init(&outlet));
-	put(&outlet, numbers(1, 200000));
-	size_t total = dfg_send_queue_pull(&outlet, bytes, 70000); /* it is under way */
-	put(&outlet, numbers(2, 1));
-	put(&outlet, numbers(1, 1)); /* of the same key */
-	put(&outlet, (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 3});
-	total += drain(&outlet, bytes + total, (1 << 20) - total, 1000);
-	succeeds(push_pieces(&inlet, bytes, total, 999));
+	succeeds(dfg_send_queue_init(&queue));
+	put(&queue, numbers(1, 200000));
+	size_t total = dfg_send_queue_pull(&queue, bytes, 70000); /* it is under way */
+	put(&queue, numbers(2, 1));
+	put(&queue, numbers(1, 1)); /* of the same key */
+	put(&queue, (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 3});
+	total += drain(&queue, bytes + total, (1 << 20) - total, 1000);
+	succeeds(push_pieces(&decoder, bytes, total, 999));
 	assert_int_equal(n_came, 4);
 	same(&came[0], numbers(2, 1));
 	assert_int_equal(came[1].key.number, 3);
@@ -182,83 +183,82 @@ static void small_messages_overtake_a_large_one_of_another_key(void **state)
 	same(&came[3], numbers(1, 1));
 	drop_came();
 	free(bytes);
-	dfg_message_decoder_release(&inlet);
-	dfg_send_queue_release(&outlet);
+	dfg_message_decoder_release(&decoder);
+	dfg_send_queue_release(&queue);
 }
 
 static void control_messages_keep_their_order(void **state)
 {
 	(void)state;
-	struct dfg_send_queue outlet;
-	struct dfg_message_decoder inlet = new_inlet();
+	struct dfg_send_queue queue;
+	struct dfg_message_decoder decoder = new_inlet();
 	uint8_t *bytes = malloc(1 << 20);
-	succeeds(dfg_send_queue_init(&outlet));
+	succeeds(dfg_send_queue_init(&queue));
 	for (uint32_t i = 0; i < 6; i++) {
 		struct dfg_message message = numbers(i, i % 2 ? 1 : 60000);
 		message.kind = DFG_MESSAGE_CONTROL;
-		put(&outlet, message);
+		put(&queue, message);
 	}
-	succeeds(push_pieces(&inlet, bytes, drain(&outlet, bytes, 1 << 20, 4096), 4096));
+	succeeds(push_pieces(&decoder, bytes, drain(&queue, bytes, 1 << 20, 4096), 4096));
 	assert_int_equal(n_came, 6);
 	for (uint32_t i = 0; i < 6; i++)
 		assert_int_equal(came[i].key.number, i);
 	drop_came();
 	free(bytes);
-	dfg_message_decoder_release(&inlet);
-	dfg_send_queue_release(&outlet);
+	dfg_message_decoder_release(&decoder);
+	dfg_send_queue_release(&queue);
 }
 
 static void no_more_comes_out_than_there_is_credit_for(void **state)
 {
 	(void)state;
-	struct dfg_send_queue outlet;
+	struct dfg_send_queue queue;
 	static uint8_t piece[1 << 16];
 	size_t total = 0, n;
-	succeeds(dfg_send_queue_init(&outlet));
-	put(&outlet, numbers(1, DFG_CREDIT));
-	while ((n = dfg_send_queue_pull(&outlet, piece, sizeof piece)))
+	succeeds(dfg_send_queue_init(&queue));
+	put(&queue, numbers(1, DFG_CREDIT));
+	while ((n = dfg_send_queue_pull(&queue, piece, sizeof piece)))
 		total += n;
 	assert_in_range(total, DFG_CREDIT - DFG_LINK_FRAME_MOST, DFG_CREDIT + DFG_CREDIT / 1000);
-	dfg_send_queue_grant(&outlet, 5); /* what the other side may know does not need any */
-	assert_int_equal(
-		dfg_send_queue_pull(&outlet, piece, sizeof piece), DFG_LINK_FRAME_HEADER + 8 + DFG_LINK_FRAME_TAIL);
-	dfg_send_queue_credit(&outlet, DFG_CREDIT + (1 << 16));
-	assert_int_not_equal(dfg_send_queue_pull(&outlet, piece, sizeof piece), 0);
-	dfg_send_queue_release(&outlet);
+	dfg_send_queue_grant(&queue, 5); /* what the other side may know does not need any */
+	assert_int_equal(dfg_send_queue_pull(&queue, piece, sizeof piece), DFG_LINK_FRAME_HEADER + 8 + DFG_LINK_FRAME_TAIL);
+	dfg_send_queue_credit(&queue, DFG_CREDIT + (1 << 16));
+	assert_int_not_equal(dfg_send_queue_pull(&queue, piece, sizeof piece), 0);
+	dfg_send_queue_release(&queue);
 }
 
 static void credit_is_told(void **state)
 {
 	(void)state;
-	struct dfg_send_queue outlet;
-	struct dfg_message_decoder inlet = new_inlet();
+	struct dfg_send_queue queue;
+	struct dfg_message_decoder decoder = new_inlet();
 	uint8_t bytes[64];
-	succeeds(dfg_send_queue_init(&outlet));
-	dfg_send_queue_grant(&outlet, 0x123456789a);
-	size_t total = drain(&outlet, bytes, sizeof bytes, sizeof bytes);
-	succeeds(dfg_message_decoder_push(&inlet, bytes, total));
+	succeeds(dfg_send_queue_init(&queue));
+	dfg_send_queue_grant(&queue, 0x123456789a);
+	size_t total = drain(&queue, bytes, sizeof bytes, sizeof bytes);
+	succeeds(dfg_message_decoder_push(&decoder, bytes, total));
 	assert_true(credit_told == 0x123456789a);
-	dfg_send_queue_release(&outlet);
+	dfg_send_queue_release(&queue);
 }
 
 /* The frames of a message that is right, in bytes; then one thing is changed, with a checksum that fits. */
-static size_t right_frame(uint8_t *bytes, size_t room)
+static size_t right_frame(uint8_t *bytes, size_t capacity)
 {
-	struct dfg_send_queue outlet;
-	succeeds(dfg_send_queue_init(&outlet));
-	put(&outlet, numbers(1, 3));
-	size_t total = drain(&outlet, bytes, room, room);
-	dfg_send_queue_release(&outlet);
+	struct dfg_send_queue queue;
+	succeeds(dfg_send_queue_init(&queue));
+	put(&queue, numbers(1, 3));
+	size_t total = drain(&queue, bytes, capacity, capacity);
+	dfg_send_queue_release(&queue);
 	return total;
 }
 
 static void is_refused(uint8_t *bytes, size_t count, const char *words)
 {
-	struct dfg_message_decoder inlet = new_inlet();
+	struct dfg_message_decoder decoder = new_inlet();
 	dfg_put_le(bytes + count - 4, dfg_crc32c(0, bytes, count - 4), 4);
-	fails(push_pieces(&inlet, bytes, count, 3), DFG_PROTOCOL, words);
+	fails(push_pieces(&decoder, bytes, count, 3), DFG_PROTOCOL, words);
 	assert_int_equal(n_came, 0);
-	dfg_message_decoder_release(&inlet);
+	dfg_message_decoder_release(&decoder);
 }
 
 static void a_wrong_field_is_refused(void **state)
@@ -314,28 +314,28 @@ static void every_bit_that_turns_is_found(void **state)
 	uint8_t bytes[512];
 	size_t count = right_frame(bytes, sizeof bytes);
 	for (size_t bit = 0; bit < count * 8; bit++) {
-		struct dfg_message_decoder inlet = new_inlet();
+		struct dfg_message_decoder decoder = new_inlet();
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		struct dfg_err *err = push_pieces(&inlet, bytes, count, 16);
+		struct dfg_err *err = push_pieces(&decoder, bytes, count, 16);
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		/* Or more is wanted: a length that grew. */
 		assert_true(!err || err->code == DFG_PROTOCOL);
 		assert_int_equal(n_came, 0);
 		dfg_err_free(err);
-		dfg_message_decoder_release(&inlet);
+		dfg_message_decoder_release(&decoder);
 	}
 }
 
 static void wrong_strings_are_refused(void **state)
 {
 	(void)state;
-	struct dfg_send_queue outlet;
+	struct dfg_send_queue queue;
 	uint8_t bytes[512];
 	for (int i = 0; i < 3; i++) {
-		succeeds(dfg_send_queue_init(&outlet));
-		put(&outlet, strings());
-		size_t count = drain(&outlet, bytes, sizeof bytes, sizeof bytes);
-		dfg_send_queue_release(&outlet);
+		succeeds(dfg_send_queue_init(&queue));
+		put(&queue, strings());
+		size_t count = drain(&queue, bytes, sizeof bytes, sizeof bytes);
+		dfg_send_queue_release(&queue);
 		uint8_t *length = bytes + DFG_LINK_FRAME_HEADER + DFG_HEAD + 8;
 		dfg_put_le(length + 8, i == 0 ? 100 : i == 1 ? UINT64_MAX : 0, 8);
 		dfg_put_le(length + 16, i == 2 ? 15 : 16, 8);
@@ -365,31 +365,31 @@ static void noise_is_refused(void **state)
 	uint64_t seed = 1;
 	uint8_t bytes[512];
 	for (int run = 0; run < 20000; run++) {
-		struct dfg_message_decoder inlet = new_inlet();
+		struct dfg_message_decoder decoder = new_inlet();
 		size_t count = run % 2 ? right_frame(bytes, sizeof bytes) : sizeof bytes;
 		for (size_t i = run % 2 ? 12 + (size_t)run / 2 % 80 : 0; i < count; i += run % 2 ? 17 : 1) {
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
 			bytes[i] = (uint8_t)(seed >> 56);
 		}
 		dfg_put_le(bytes + count - 4, dfg_crc32c(0, bytes, count - 4), 4);
-		struct dfg_err *err = push_pieces(&inlet, bytes, count, 1 + (size_t)run % 50);
+		struct dfg_err *err = push_pieces(&decoder, bytes, count, 1 + (size_t)run % 50);
 		assert_true(!err || err->code == DFG_PROTOCOL);
 		dfg_err_free(err);
 		drop_came();
-		dfg_message_decoder_release(&inlet);
+		dfg_message_decoder_release(&decoder);
 	}
 }
 
 static void handles_stay(void **state)
 {
 	(void)state;
-	struct dfg_send_queue outlet;
+	struct dfg_send_queue queue;
 	struct dfg_message message = {0};
-	succeeds(dfg_send_queue_init(&outlet));
+	succeeds(dfg_send_queue_init(&queue));
 	succeeds(dfg_tensor_new(DFG_RESOURCE, &DFG_SHAPE_SCALAR, &message.tensor));
-	fails(dfg_send_queue_put(&outlet, &message), DFG_DATA, "cannot leave its worker");
+	fails(dfg_send_queue_put(&queue, &message), DFG_DATA, "cannot leave its worker");
 	dfg_tensor_release(&message.tensor);
-	dfg_send_queue_release(&outlet);
+	dfg_send_queue_release(&queue);
 }
 
 int main(void)

@@ -83,7 +83,7 @@ static void a_sum_knows_the_missing_shard(void **state)
 	dfg_tree_sum_release(&sum);
 }
 
-/* Halves are added as f32: their rounded result is no room for the next contribution. */
+/* Halves are added as f32: their rounded result is not the buffer of the next contribution. */
 static void a_buffer_that_is_too_small_is_not_used_again(void **state)
 {
 	(void)state;
@@ -93,7 +93,7 @@ static void a_buffer_that_is_too_small_is_not_used_again(void **state)
 	succeeds(dfg_buffer_new(DFG_F16, 2000, &small));
 	dfg_tree_sum_give(&sum, small);
 	succeeds(dfg_tree_sum_buffer(&sum, &buffer));
-	assert_true(buffer->room >= 4000);
+	assert_true(buffer->capacity >= 4000);
 	dfg_buffer_unref(buffer);
 	dfg_tree_sum_release(&sum);
 }

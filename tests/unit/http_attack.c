@@ -9,7 +9,7 @@
  */
 
 /* Reads the server's bytes until it hangs up, which it must do in time. */
-static size_t hear_all(int fd, uint8_t *to, size_t room)
+static size_t hear_all(int fd, uint8_t *to, size_t capacity)
 {
 	size_t at = 0;
 	for (;;) {
@@ -17,10 +17,10 @@ static size_t hear_all(int fd, uint8_t *to, size_t room)
 		struct pollfd ready = {.fd = fd, .events = POLLIN};
 		if (poll(&ready, 1, GONE_MS) <= 0)
 			fail_msg("it does not hang up");
-		ssize_t count = at < room ? recv(fd, to + at, room - at, 0) : recv(fd, rest, sizeof rest, 0);
+		ssize_t count = at < capacity ? recv(fd, to + at, capacity - at, 0) : recv(fd, rest, sizeof rest, 0);
 		if (count <= 0)
 			return at;
-		at += at < room ? (size_t)count : 0;
+		at += at < capacity ? (size_t)count : 0;
 	}
 }
 
@@ -54,14 +54,14 @@ static void flood(const struct bytes *bytes, int most)
 	a_good_one_is_served();
 }
 
-static size_t answer_to(const char *bearer, uint8_t *to, size_t room)
+static size_t answer_to(const char *bearer, uint8_t *to, size_t capacity)
 {
 	struct bytes *bytes = calloc(1, sizeof *bytes);
 	int fd = reach();
 	add_preface(bytes);
 	add_request(bytes, 1, bearer);
 	assert_true(try_send(fd, bytes));
-	size_t count = hear_all(fd, to, room);
+	size_t count = hear_all(fd, to, capacity);
 	close(fd);
 	free(bytes);
 	return count;
@@ -423,10 +423,10 @@ static int take_data(
 	return 0;
 }
 
-static ssize_t no_body(nghttp2_session *session, int32_t stream, uint8_t *to, size_t room, uint32_t *flags,
+static ssize_t no_body(nghttp2_session *session, int32_t stream, uint8_t *to, size_t capacity, uint32_t *flags,
 	nghttp2_data_source *source, void *arg)
 {
-	(void)session, (void)stream, (void)to, (void)room, (void)flags, (void)source, (void)arg;
+	(void)session, (void)stream, (void)to, (void)capacity, (void)flags, (void)source, (void)arg;
 	return NGHTTP2_ERR_DEFERRED;
 }
 

@@ -203,11 +203,11 @@ static void who_comes_and_goes_leaves_nothing(void **state)
 	assert_true(rss() < rss_at_start + RSS_MORE / 2);
 }
 
-/* Who has the secret and gives a byte of room at a time is not sent megabytes of frames with a byte in each. */
+/* A peer with the secret that enlarges the window by a byte at a time is not sent megabytes of frames with a byte in each. */
 static void a_peer_that_takes_a_byte_at_a_time(void **state)
 {
 	(void)state;
-	struct bytes *bytes = calloc(1, sizeof *bytes), *room = calloc(1, sizeof *room);
+	struct bytes *bytes = calloc(1, sizeof *bytes), *updates = calloc(1, sizeof *updates);
 	char bearer[96];
 	struct dfg_link *link;
 	int fd = reach();
@@ -218,9 +218,9 @@ static void a_peer_that_takes_a_byte_at_a_time(void **state)
 	add_request(bytes, 1, bearer);
 	assert_true(try_send(fd, bytes));
 	for (int i = 0; i < 1000; i++)
-		add_frame(room, WINDOW_UPDATE, 0, 1, "\0\0\0\1", 4);
+		add_frame(updates, WINDOW_UPDATE, 0, 1, "\0\0\0\1", 4);
 	for (int i = 0; i < 100 && !atomic_load(&victim.lost); i++) {
-		(void)try_send(fd, room);
+		(void)try_send(fd, updates);
 		a_good_one_is_served();
 	}
 	assert_true(atomic_load(&victim.lost));
@@ -230,7 +230,7 @@ static void a_peer_that_takes_a_byte_at_a_time(void **state)
 	atomic_store(&victim.lost, false);
 	link->kind->close(link);
 	close(fd);
-	free(room);
+	free(updates);
 	free(bytes);
 }
 

@@ -24,7 +24,7 @@ enum { INITIAL_WINDOW_SIZE = 4, MAX_FRAME_SIZE = 5, FIRST_WINDOW = 65535, FIRST_
 
 struct said {
 	uint8_t *bytes;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* So many bytes passed from one of the two, next. */
@@ -40,7 +40,7 @@ struct tap {
 	char to[64];
 	struct said said[2];
 	struct passed *passed;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static struct sockaddr_in loopback(const char *port)
@@ -57,8 +57,8 @@ static bool pass(struct tap *tap, int from)
 	if (count <= 0)
 		return false;
 	struct said *said = &tap->said[from];
-	if (!dfg_reserve(&said->bytes, &said->room, said->count + (size_t)count, 1) ||
-		!dfg_reserve(&tap->passed, &tap->room, tap->count + 1, sizeof *tap->passed))
+	if (!dfg_reserve(&said->bytes, &said->capacity, said->count + (size_t)count, 1) ||
+		!dfg_reserve(&tap->passed, &tap->capacity, tap->count + 1, sizeof *tap->passed))
 		abort();
 	memcpy(said->bytes + said->count, bytes, (size_t)count);
 	said->count += (size_t)count;
@@ -408,9 +408,9 @@ enum { MESSAGES = 6, LARGE = 5 << 20 };
 static void say(struct http_pair_end *end)
 {
 	static struct dfg_string words[] = {{"one", 3}, {"", 0}, {"three", 5}};
-	struct dfg_message message[MESSAGES] = {{.tensor = {.dtype = DFG_I32, .data = &(int32_t){7}, .room = 4}},
+	struct dfg_message message[MESSAGES] = {{.tensor = {.dtype = DFG_I32, .data = &(int32_t){7}, .capacity = 4}},
 		{.key.depth = 2, .key.iteration = {3, 4}}, {.dead = true}, {.kind = DFG_MESSAGE_CONTROL},
-		{.tensor = {.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(3), .data = words, .room = sizeof words}},
+		{.tensor = {.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(3), .data = words, .capacity = sizeof words}},
 		{.kind = DFG_MESSAGE_CONTROL}};
 	for (int i = 1; i < 6; i += 4) {
 		succeeds(dfg_tensor_new(DFG_U8, &DFG_SHAPE_VECTOR(i == 1 ? LARGE : 100), &message[i].tensor));

@@ -15,13 +15,13 @@ struct inbox {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct dfg_message *message; /* what came, in order */
-	size_t count, room;
+	size_t count, capacity;
 	uint32_t peer; /* whom the link named as it last called */
 	int lost;
 	enum dfg_code code; /* of the loss, and its words, cut */
 	char words[200];
-	int rooms_left;         /* room() fails after so many; -1: never */
-	void *last_room;        /* what room() gave last */
+	int allocations_left;   /* allocate() fails after this many calls; -1: never */
+	void *last_allocated;   /* the last memory of allocate() */
 	atomic_int inside;      /* calls of deliver that run now */
 	bool beside, after_end; /* two at once; one after the loss */
 };
@@ -34,7 +34,7 @@ static inline void inbox_deliver(void *arg, uint32_t peer, struct dfg_message *m
 	inbox->beside |= beside;
 	inbox->after_end |= inbox->lost > 0;
 	inbox->peer = peer;
-	if (!dfg_reserve(&inbox->message, &inbox->room, inbox->count + 1, sizeof *inbox->message))
+	if (!dfg_reserve(&inbox->message, &inbox->capacity, inbox->count + 1, sizeof *inbox->message))
 		abort();
 	inbox->message[inbox->count++] = *message;
 	pthread_cond_broadcast(&inbox->changed);
@@ -55,23 +55,23 @@ static inline void inbox_lost(void *arg, uint32_t peer, struct dfg_err *err)
 	pthread_mutex_unlock(&inbox->lock);
 }
 
-static inline struct dfg_err *inbox_room(
+static inline struct dfg_err *inbox_allocate(
 	void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out)
 {
 	struct inbox *inbox = arg;
 	pthread_mutex_lock(&inbox->lock);
-	int left = inbox->rooms_left;
-	inbox->rooms_left -= left > 0;
+	int left = inbox->allocations_left;
+	inbox->allocations_left -= left > 0;
 	struct dfg_err *err = left ? dfg_tensor_new(dtype, shape, out)
-							   : DFG_ERR(DFG_MEMORY, "no room for %s", dfg_type_words(dtype, shape).s);
-	inbox->last_room = err ? NULL : out->data;
+							   : DFG_ERR(DFG_MEMORY, "no memory for %s", dfg_type_words(dtype, shape).s);
+	inbox->last_allocated = err ? NULL : out->data;
 	pthread_mutex_unlock(&inbox->lock);
 	return err;
 }
 
 static inline void inbox_begin(struct inbox *inbox)
 {
-	*inbox = (struct inbox){.rooms_left = -1};
+	*inbox = (struct inbox){.allocations_left = -1};
 	pthread_mutex_init(&inbox->lock, NULL);
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
@@ -80,10 +80,10 @@ static inline void inbox_begin(struct inbox *inbox)
 	pthread_condattr_destroy(&monotonic);
 }
 
-static inline struct dfg_link_sink inbox_sink(struct inbox *inbox, bool room)
+static inline struct dfg_link_sink inbox_sink(struct inbox *inbox, bool allocates)
 {
 	return (struct dfg_link_sink){
-		.arg = inbox, .deliver = inbox_deliver, .lost = inbox_lost, .room = room ? inbox_room : NULL};
+		.arg = inbox, .deliver = inbox_deliver, .lost = inbox_lost, .allocate = allocates ? inbox_allocate : NULL};
 }
 
 /* Forgets what came. */
@@ -160,7 +160,7 @@ static inline struct dfg_message inbox_at(struct inbox *inbox, size_t i)
 	return message;
 }
 
-/* Whom the link named as it last called, and what room() gave last. */
+/* The peer that the link named in its last call, and the last memory of allocate(). */
 static inline uint32_t inbox_peer(struct inbox *inbox)
 {
 	pthread_mutex_lock(&inbox->lock);
@@ -169,10 +169,10 @@ static inline uint32_t inbox_peer(struct inbox *inbox)
 	return peer;
 }
 
-static inline const void *inbox_last_room(struct inbox *inbox)
+static inline const void *inbox_last_allocated(struct inbox *inbox)
 {
 	pthread_mutex_lock(&inbox->lock);
-	const void *data = inbox->last_room;
+	const void *data = inbox->last_allocated;
 	pthread_mutex_unlock(&inbox->lock);
 	return data;
 }
@@ -189,7 +189,7 @@ static inline int inbox_losses(struct inbox *inbox)
 static inline struct dfg_err *try_send_int(struct dfg_link *link, uint32_t number, int32_t value)
 {
 	struct dfg_message message = {.key = {.step = 1, .number = number}};
-	message.tensor = (struct dfg_tensor){.dtype = DFG_I32, .data = &value, .room = sizeof value};
+	message.tensor = (struct dfg_tensor){.dtype = DFG_I32, .data = &value, .capacity = sizeof value};
 	return link->kind->send(link, &message);
 }
 

@@ -61,13 +61,13 @@ static void keys_may_count_from_anywhere_by_any_step(void **state)
 	dfg_keyed_store_release(&store);
 }
 
-static void a_store_that_was_cleared_needs_no_more_room(void **state)
+static void a_store_that_was_cleared_needs_no_more_memory(void **state)
 {
 	(void)state;
 	struct dfg_keyed_store store;
 	dfg_keyed_store_init(&store, 1);
 	fill_and_empty(&store, 0, 1);
-	size_t room = store.capacity, entries = store.entry_capacity;
+	size_t capacity = store.capacity, entries = store.entry_capacity;
 	for (int64_t i = 0; i < MANY; i++)
 		assert_int_equal(dfg_keyed_store_find(&store, &i, &(struct dfg_keyed_entry *){NULL}), DFG_ENTRY_SPENT);
 	for (int time = 0; time < 3; time++) {
@@ -76,7 +76,7 @@ static void a_store_that_was_cleared_needs_no_more_room(void **state)
 			dfg_keyed_store_find(&store, &(int64_t){7}, &(struct dfg_keyed_entry *){NULL}), DFG_ENTRY_EMPTY);
 		fill_and_empty(&store, time, 1);
 	}
-	assert_int_equal(store.capacity, room);
+	assert_int_equal(store.capacity, capacity);
 	assert_int_equal(store.entry_capacity, entries);
 	dfg_keyed_store_release(&store);
 }
@@ -167,7 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_may_count_from_anywhere_by_any_step),
-		cmocka_unit_test(a_store_that_was_cleared_needs_no_more_room),
+		cmocka_unit_test(a_store_that_was_cleared_needs_no_more_memory),
 		cmocka_unit_test(entries_of_dropped_values_are_used_again),
 		cmocka_unit_test(keys_may_be_pairs_or_nothing),
 		cmocka_unit_test(a_place_may_be_waited_for),

@@ -5,7 +5,7 @@
 
 /* The limits of a step, and its reports: windows, time, iterations, errors, statistics, the trace. */
 
-/* i from x to n by 1; every trip ticks. */
+/* i from x to n by 1; every iteration ticks. */
 #define COUNT_TO(n)                                                         \
 	"x Placeholder dtype=i32\n.0 Number v=0\n.1 Number v=1\nn Number v=" #n \
 	"\ninto w limit n\ninto w step .1\n"                                    \
@@ -178,7 +178,7 @@ static int32_t run_traced(const char *graph, int window, int threads, struct see
 	return got;
 }
 
-static void as_many_iterations_overlap_as_the_window_has_room_for(void **state)
+static void as_many_iterations_overlap_as_the_window_allows(void **state)
 {
 	(void)state;
 	const char *graph = COUNT_TO(30) "long Dfg>Sleep t ms=10 T=i32\n"
@@ -241,7 +241,7 @@ static void a_window_bounds_the_frames_of_the_loop_within(void **state)
 	}
 }
 
-static void a_loop_takes_no_more_room_for_more_trips(void **state)
+static void a_loop_takes_no_more_memory_for_more_iterations(void **state)
 {
 	(void)state;
 	struct seen seen = {0};
@@ -268,10 +268,10 @@ int main(void)
 		cmocka_unit_test(a_loop_in_a_loop_is_named_with_what_is_around_it),
 		cmocka_unit_test(a_step_may_be_held_to_a_time),
 		cmocka_unit_test(a_step_may_be_stopped),
-		cmocka_unit_test(as_many_iterations_overlap_as_the_window_has_room_for),
+		cmocka_unit_test(as_many_iterations_overlap_as_the_window_allows),
 		cmocka_unit_test(a_late_invariant_holds_the_loop_to_its_window),
 		cmocka_unit_test(a_window_bounds_the_frames_of_the_loop_within),
-		cmocka_unit_test(a_loop_takes_no_more_room_for_more_trips),
+		cmocka_unit_test(a_loop_takes_no_more_memory_for_more_iterations),
 		cmocka_unit_test(sleep_says_what_it_cannot_do),
 	};
 	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);

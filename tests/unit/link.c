@@ -59,8 +59,8 @@ static void every_dtype(const struct kind *kind)
 			DFG_STRING
 	};
 	struct pair pair;
-	for (int room = 0; room < 2; room++) {
-		begin(&pair, kind, room);
+	for (int allocates = 0; allocates < 2; allocates++) {
+		begin(&pair, kind, allocates);
 		for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
 			crosses(&pair, dtypes[i], &DFG_SHAPE_VECTOR(77));
 			crosses(&pair, dtypes[i], &DFG_SHAPE_SCALAR);
@@ -300,7 +300,7 @@ static void counts_are_right(const struct kind *kind)
 	struct dfg_string words[] = {{"one", 3}, {"", 0}, {"three", 5}};
 	struct dfg_message message = {.key = {.number = 1}};
 	message.tensor =
-		(struct dfg_tensor){.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(3), .data = words, .room = sizeof words};
+		(struct dfg_tensor){.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(3), .data = words, .capacity = sizeof words};
 	succeeds(put(pair.a, &message));
 	send_int(pair.a, 2, 2);
 	succeeds(put(pair.a, &(struct dfg_message){.dead = true, .key = {.number = 3}}));
@@ -315,29 +315,29 @@ static void counts_are_right(const struct kind *kind)
 	end(&pair, kind);
 }
 
-static void rooms_are_used(const struct kind *kind)
+static void values_come_to_the_memory_of_the_sink(const struct kind *kind)
 {
 	struct pair pair;
 	begin(&pair, kind, true);
 	const int64_t sizes[] = {0, 1, 100, 1 << 20};
 	for (size_t i = 0; i < 4; i++) {
 		crosses(&pair, i == 2 ? DFG_STRING : DFG_F32, &DFG_SHAPE_VECTOR(sizes[i]));
-		assert_ptr_equal(inbox_at(&pair.at_b, i).tensor.data, inbox_last_room(&pair.at_b));
+		assert_ptr_equal(inbox_at(&pair.at_b, i).tensor.data, inbox_last_allocated(&pair.at_b));
 	}
 	end(&pair, kind);
 }
 
-static void no_room_ends_the_link(const struct kind *kind)
+static void an_allocation_that_fails_ends_the_link(const struct kind *kind)
 {
 	struct pair pair;
 	begin(&pair, kind, true);
-	pair.at_b.rooms_left = 1;
+	pair.at_b.allocations_left = 1;
 	send_int(pair.a, 0, 7);
 	send_int(pair.a, 1, 8);
 	inbox_wait_lost(&pair.at_b);
 	inbox_wait_lost(&pair.at_a);
 	assert_int_equal(pair.at_b.code, DFG_MEMORY);
-	assert_non_null(strstr(pair.at_b.words, "no room for i32[]"));
+	assert_non_null(strstr(pair.at_b.words, "no memory for i32[]"));
 	assert_int_equal(pair.at_a.code, DFG_UNAVAILABLE);
 	assert_int_equal(inbox_count(&pair.at_b), 1);
 	fails(try_send_int(pair.a, 2, 9), DFG_UNAVAILABLE, "worker 5");
@@ -515,8 +515,8 @@ static const struct claim {
 	{"send does not wait for the peer", sends_do_not_wait},
 	{"many threads send at once, both ways", many_threads_both_ways},
 	{"counts are right", counts_are_right},
-	{"what the sink has room for comes there", rooms_are_used},
-	{"an error in room ends the link", no_room_ends_the_link},
+	{"values come to the memory that the sink allocates", values_come_to_the_memory_of_the_sink},
+	{"an allocation that fails ends the link", an_allocation_that_fails_ends_the_link},
 	{"a closed peer is lost, once", a_closed_peer_is_lost_once},
 	{"close while traffic flows", close_while_traffic_flows},
 	{"poll is true where something was delivered", poll_tells_what_it_delivered},

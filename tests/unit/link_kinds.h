@@ -104,13 +104,13 @@ static const struct kind kinds[] = {
 	{"https", true, open_https, shut_hubs},
 };
 
-/* A pair whose sinks have room of their own, or not. */
-static void begin(struct pair *pair, const struct kind *kind, bool room)
+/* A pair whose sinks allocate memory for values, or not. */
+static void begin(struct pair *pair, const struct kind *kind, bool allocates)
 {
 	*pair = (struct pair){0};
 	inbox_begin(&pair->at_a);
 	inbox_begin(&pair->at_b);
-	struct dfg_link_sink a = inbox_sink(&pair->at_a, room), b = inbox_sink(&pair->at_b, room);
+	struct dfg_link_sink a = inbox_sink(&pair->at_a, allocates), b = inbox_sink(&pair->at_b, allocates);
 	kind->connect(pair, &a, &b);
 }
 

@@ -250,7 +250,7 @@ static int64_t judge(const char *words)
 	dfg_mem = &limit.base;
 	dfg_err_free(verdict.err);
 	dfg_mem = heap;
-	assert_int_equal(limit.held, 0);
+	assert_int_equal(limit.used, 0);
 	dfg_free(bytes);
 	return verdict.took;
 }

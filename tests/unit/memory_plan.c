@@ -154,7 +154,7 @@ static void shapes_may_change_from_step_to_step(void **state)
 	vector_end(&vector);
 }
 
-static void a_view_costs_no_room(void **state)
+static void a_view_costs_no_memory(void **state)
 {
 	(void)state;
 	struct vector vector;
@@ -169,7 +169,7 @@ static void a_view_costs_no_room(void **state)
 	vector_end(&vector);
 }
 
-/* Of sizes at which a kernel takes the room of what nobody else reads. */
+/* Of sizes at which a kernel takes the memory of an input that nothing else reads. */
 static void a_view_of_a_constant_is_not_worked_in(void **state)
 {
 	(void)state;
@@ -237,7 +237,7 @@ int main(void)
 		cmocka_unit_test(a_chain_works_in_one_place),
 		cmocka_unit_test(what_is_read_later_is_not_written_over),
 		cmocka_unit_test(shapes_may_change_from_step_to_step),
-		cmocka_unit_test(a_view_costs_no_room),
+		cmocka_unit_test(a_view_costs_no_memory),
 		cmocka_unit_test(a_view_of_a_constant_is_not_worked_in),
 		cmocka_unit_test(a_view_of_a_feed_that_a_step_made_is_not_worked_in),
 		cmocka_unit_test(constants_are_computed_once_but_effects_are_not),

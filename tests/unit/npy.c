@@ -259,7 +259,8 @@ static void refuses_to_write_what_would_be_lost(void **state)
 	(void)state;
 	struct dfg_sink sink = {put_nowhere, NULL};
 	struct dfg_string zero = {"a\0", 2};
-	struct dfg_tensor tensor = {.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(1), .data = &zero, .room = sizeof zero};
+	struct dfg_tensor tensor = {
+		.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(1), .data = &zero, .capacity = sizeof zero};
 	struct dfg_err *err = dfg_npy_put(&tensor, &sink);
 	assert_string_equal(err->text, "string 0 ends in a zero byte, which npy cannot represent");
 	dfg_err_free(err);

@@ -11,11 +11,11 @@
 static inline void each_line_of(const char *name, void (*try_line)(const char *line))
 {
 	char path[300], *line = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	snprintf(path, sizeof path, "tests/ops/%s", name);
 	FILE *file = fopen(path, "r");
 	assert_non_null(file);
-	for (ssize_t length; (length = getline(&line, &room, file)) > 0;) {
+	for (ssize_t length; (length = getline(&line, &capacity, file)) > 0;) {
 		line[length - (line[length - 1] == '\n')] = '\0';
 		if (*line && *line != '#')
 			try_line(line);

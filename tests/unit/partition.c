@@ -1,16 +1,16 @@
 #include "tests/unit/cutting.h"
 
 /* The part's nodes, "name Op input ..." a line. */
-static void cut_print(const struct dfg_graph *part, char *text, size_t room)
+static void cut_print(const struct dfg_graph *part, char *text, size_t capacity)
 {
 	*text = '\0';
 	for (uint32_t n = 0; n < part->count; n++) {
 		const struct dfg_node *node = &part->node[n];
 		size_t at = strlen(text);
-		at += (size_t)snprintf(text + at, room - at, "%s %s", node->name, node->op_name);
+		at += (size_t)snprintf(text + at, capacity - at, "%s %s", node->name, node->op_name);
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			at += (size_t)snprintf(text + at, room - at, " %s", dfg_graph_tensor_name(part, node->in[e]));
-		assert_true(at + 2 < room);
+			at += (size_t)snprintf(text + at, capacity - at, " %s", dfg_graph_tensor_name(part, node->in[e]));
+		assert_true(at + 2 < capacity);
 		strcpy(text + at, "\n");
 	}
 }

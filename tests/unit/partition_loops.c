@@ -99,8 +99,8 @@ static void a_loop_with_one_remote_op_sends_3n_plus_1(void **state)
 	/* x doubles while it is less than n, which is not known to be a scalar */
 	const char *text = ANY_N INTO("f", "limit", "n", "") "less Less v.m limit T=i32\n" WHILE(
 		"f", "less", "") "double Add v v T=i32@1\n" CARRY("f", "v", "x", "double", "") "y Neg v.out T=i32\n";
-	for (uint32_t trips = 0; trips < 6; trips++)
-		assert_int_equal(messages(text, 2, 1 << trips, 1), 3 * trips + 1);
+	for (uint32_t iterations = 0; iterations < 6; iterations++)
+		assert_int_equal(messages(text, 2, 1 << iterations, 1), 3 * iterations + 1);
 }
 
 static void a_counted_loop_sends_2n_plus_1(void **state)
@@ -108,11 +108,11 @@ static void a_counted_loop_sends_2n_plus_1(void **state)
 	(void)state;
 	const char *text = INPUTS "zero Const value=0\n" COUNT("f", "zero", "n", "") "double Add v v T=i32@1\n" CARRY(
 		"f", "v", "x", "double", "") "y Neg v.out T=i32\n";
-	for (uint32_t trips = 0; trips < 6; trips++)
-		assert_int_equal(messages(text, 2, trips, 1), 2 * trips + 1);
+	for (uint32_t iterations = 0; iterations < 6; iterations++)
+		assert_int_equal(messages(text, 2, iterations, 1), 2 * iterations + 1);
 }
 
-/* As the loop of a gradient does: from the trips of another one, less 1, down to 0. */
+/* As the loop of a gradient does: from the iterations of another one, less 1, down to 0. */
 static void a_loop_that_counts_down_what_another_counted_sends_2n_plus_1(void **state)
 {
 	(void)state;
@@ -120,8 +120,8 @@ static void a_loop_that_counts_down_what_another_counted_sends_2n_plus_1(void **
 		"f", "zero", "n", "") "last Sub f.i.out one T=i32\n" INTO("g", "g.zero", "zero", "") INTO("g", "g.one", "one",
 		"") "k.left GreaterEqual k.m g.zero T=i32\n" WHILE("g", "k.left", "") "k.less Sub k g.one T=i32\n" CARRY("g",
 		"k", "last", "k.less", "") "double Add v v T=i32@1\n" CARRY("g", "v", "x", "double", "");
-	for (uint32_t trips = 0; trips < 6; trips++)
-		assert_int_equal(messages(text, 2, trips, 1), 2 * trips + 1);
+	for (uint32_t iterations = 0; iterations < 6; iterations++)
+		assert_int_equal(messages(text, 2, iterations, 1), 2 * iterations + 1);
 }
 
 static void what_a_loop_only_hands_on_crosses_once(void **state)
@@ -129,8 +129,8 @@ static void what_a_loop_only_hands_on_crosses_once(void **state)
 	(void)state;
 	const char *text = ANY_N INTO("f", "limit", "n", "") "less Less v.m limit T=i32\n" WHILE(
 		"f", "less", "") "same Identity v T=i32\ndouble Add same v.s:1 T=i32@1\n" CARRY("f", "v", "x", "double", "");
-	for (uint32_t trips = 0; trips < 4; trips++)
-		assert_int_equal(messages(text, 2, 1 << trips, 1), 3 * trips + 1);
+	for (uint32_t iterations = 0; iterations < 4; iterations++)
+		assert_int_equal(messages(text, 2, 1 << iterations, 1), 3 * iterations + 1);
 }
 
 /* The same within a branch that is taken where x > 0. */

@@ -13,81 +13,81 @@
  *     send 3 x:0 1 i32 ^c    x:0, as transfer 3, to worker 1
  *     recv y 3 0 i32 ^c      y is transfer 3, from worker 0
  */
-static void add_end(char *text, size_t room, const char *line, uint32_t self)
+static void add_end(char *text, size_t capacity, const char *line, uint32_t self)
 {
 	char what[40], number[40], peer[40], type[40], control[40] = "";
 	size_t at = strlen(text);
 	if (sscanf(line, "send %39s %39s %39s %39s %39s", number, what, peer, type, control) >= 4)
-		snprintf(text + at, room - at,
+		snprintf(text + at, capacity - at,
 			"send.%s _Send %s %s T=%s tensor_name='%s' send_device='/job:worker/task:%u/device:CPU:0' "
 			"send_device_incarnation=1 recv_device='/job:worker/task:%s/device:CPU:0' _dfg_edge=%s\n",
 			number, what, control, type, what, self, peer, number);
 	else if (sscanf(line, "recv %39s %39s %39s %39s %39s", what, number, peer, type, control) >= 4)
-		snprintf(text + at, room - at,
+		snprintf(text + at, capacity - at,
 			"%s _Recv %s tensor_type=%s tensor_name='%s:0' send_device='/job:worker/task:%s/device:CPU:0' "
 			"send_device_incarnation=1 recv_device='/job:worker/task:%u/device:CPU:0' _dfg_edge=%s\n",
 			what, control, type, what, peer, self, number);
 	else
-		snprintf(text + at, room - at, "%s\n", line);
+		snprintf(text + at, capacity - at, "%s\n", line);
 }
 
-static void expand_part(const char *graph, int window, uint32_t self, char *text, size_t room)
+static void expand_part(const char *graph, int window, uint32_t self, char *text, size_t capacity)
 {
 	static char loops[16000];
 	char *rest;
 	expand(graph, window, loops, sizeof loops);
 	*text = '\0';
 	for (char *line = strtok_r(loops, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		add_end(text, room, line, self);
-	assert_true(strlen(text) + 1 < room);
+		add_end(text, capacity, line, self);
+	assert_true(strlen(text) + 1 < capacity);
 }
 
-struct crew {
-	struct fleet fleet;
-	struct sketch sketch[FLEET_MOST];
+struct parts {
+	struct cluster cluster;
+	struct sketch sketch[CLUSTER_MOST];
 };
 
-static void crew_begin(
-	struct crew *crew, const char *const *part, int window, const struct dfg_session_options *options, bool slow)
+static void parts_begin(
+	struct parts *parts, const char *const *part, int window, const struct dfg_session_options *options, bool slow)
 {
 	static char text[16000];
-	const struct dfg_graph *graph[FLEET_MOST];
+	const struct dfg_graph *graph[CLUSTER_MOST];
 	uint32_t workers = 0;
 	for (; part[workers]; workers++) {
 		expand_part(part[workers], window, workers, text, sizeof text);
-		sketch_init(&crew->sketch[workers], step_ops, text);
-		graph[workers] = &crew->sketch[workers].graph;
+		sketch_init(&parts->sketch[workers], step_ops, text);
+		graph[workers] = &parts->sketch[workers].graph;
 	}
-	fleet_begin(&crew->fleet, graph, workers, options, slow);
+	cluster_begin(&parts->cluster, graph, workers, options, slow);
 }
 
-static void crew_end(struct crew *crew)
+static void parts_end(struct parts *parts)
 {
-	fleet_end(&crew->fleet);
-	for (uint32_t i = 0; i < crew->fleet.workers; i++)
-		sketch_release(&crew->sketch[i]);
+	cluster_end(&parts->cluster);
+	for (uint32_t i = 0; i < parts->cluster.workers; i++)
+		sketch_release(&parts->sketch[i]);
 }
 
 /* "x=3 y=4" and "z w": i32 scalars. */
-static struct dfg_err *crew_run(struct crew *crew, const char *feeds, const char *fetches, int32_t *out)
+static struct dfg_err *parts_run(struct parts *parts, const char *feeds, const char *fetches, int32_t *out)
 {
-	struct dfg_tensor result[FLEET_LIST] = {0};
-	int32_t number[FLEET_LIST];
+	struct dfg_tensor result[CLUSTER_LIST] = {0};
+	int32_t number[CLUSTER_LIST];
 	uint32_t n = 0, fetched = 0;
 	char words[400], *rest;
-	fleet_step_begin(&crew->fleet);
+	cluster_step_begin(&parts->cluster);
 	strcpy(words, feeds);
 	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest), n++) {
 		char *equals = strchr(word, '=');
 		*equals = '\0';
 		number[n] = (int32_t)atoi(equals + 1);
-		fleet_feed(&crew->fleet, word,
-			&(struct dfg_tensor){.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = &number[n], .room = 4});
+		cluster_feed(&parts->cluster, word,
+			&(struct dfg_tensor){.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = &number[n], .capacity = 4});
 	}
 	strcpy(words, fetches);
 	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest), fetched++)
-		fleet_fetch(&crew->fleet, word, fetched);
-	DFG_TRY(fleet_step(&crew->fleet, result));
+		cluster_fetch(&parts->cluster, word, fetched);
+	DFG_TRY(cluster_step(&parts->cluster, result));
 	for (uint32_t i = 0; i < fetched; i++) {
 		out[i] = result[i].dtype ? (int32_t)dfg_tensor_int(&result[i], 0) : 0;
 		dfg_tensor_release(&result[i]);
@@ -96,61 +96,61 @@ static struct dfg_err *crew_run(struct crew *crew, const char *feeds, const char
 }
 
 /* Calls check for each window, number of threads, kind of link, and schedule. */
-static void in_all_crews(
-	const char *const *part, void (*check)(void *arg, struct crew *crew, const char *which), void *arg)
+static void in_all_clusters(
+	const char *const *part, void (*check)(void *arg, struct parts *parts, const char *which), void *arg)
 {
 	for (int way = 0; way < 4 * 2 * 2; way++)
 		for (int seed = 0; seed <= SCHEDULES / 10; seed++) {
-			struct crew crew;
+			struct parts parts;
 			char which[100];
 			int window = all_windows[way % 4], threads = way / 4 % 2 + 1, slow = way / 8;
 			snprintf(which, sizeof which, "window %d, %d threads, %s, schedule %d", window, threads,
 				slow ? "slow" : "at once", seed);
-			crew_begin(&crew, part, window,
+			parts_begin(&parts, part, window,
 				&(struct dfg_session_options){
 					.threads = threads, .random_schedule = seed > 0, .schedule_seed = (uint64_t)seed},
 				slow);
-			check(arg, &crew, which);
-			crew_end(&crew);
+			check(arg, &parts, which);
+			parts_end(&parts);
 		}
 }
 
-static void check_agrees(void *arg, struct crew *crew, const char *which)
+static void check_agrees(void *arg, struct parts *parts, const char *which)
 {
 	const struct asked *asked = arg;
 	for (int time = 0; time < 2; time++) {
 		int32_t got = -12345;
 		tick_count = 0;
-		struct dfg_err *err = crew_run(crew, asked->feeds, asked->fetch, &got);
+		struct dfg_err *err = parts_run(parts, asked->feeds, asked->fetch, &got);
 		if (err)
 			fail_msg("%s (%s)", err->text, which);
 		if (got != asked->wanted)
 			fail_msg("%s is %d, not %d (%s)", asked->fetch, got, asked->wanted, which);
 		if (asked->seen >= 0)
 			assert_int_equal(tick_count, asked->seen);
-		if (crew->fleet.left)
-			fail_msg("%d things are left (%s)", (int)crew->fleet.left, which);
+		if (parts->cluster.left)
+			fail_msg("%d things are left (%s)", (int)parts->cluster.left, which);
 	}
 }
 
 static void together(const char *const *part, const char *feeds, const char *fetch, int32_t wanted, int ticks)
 {
-	in_all_crews(part, check_agrees, &(struct asked){feeds, fetch, NULL, wanted, ticks});
+	in_all_clusters(part, check_agrees, &(struct asked){feeds, fetch, NULL, wanted, ticks});
 }
 
-static void check_fails(void *arg, struct crew *crew, const char *which)
+static void check_fails(void *arg, struct parts *parts, const char *which)
 {
 	const struct asked *asked = arg;
 	(void)which;
 	for (int time = 0; time < 2; time++) {
-		int32_t got[FLEET_LIST];
-		fails(crew_run(crew, asked->feeds, asked->fetch, got), DFG_DATA, asked->words);
+		int32_t got[CLUSTER_LIST];
+		fails(parts_run(parts, asked->feeds, asked->fetch, got), DFG_DATA, asked->words);
 	}
 }
 
 static void apart(const char *const *part, const char *feeds, const char *fetch, const char *words)
 {
-	in_all_crews(part, check_fails, &(struct asked){feeds, fetch, words, 0, -1});
+	in_all_clusters(part, check_fails, &(struct asked){feeds, fetch, words, 0, -1});
 }
 
 static void a_chain_goes_from_worker_to_worker(void **state)
@@ -291,12 +291,12 @@ static void what_comes_must_have_the_type_that_was_agreed(void **state)
 	(void)state;
 	const char *const part[] = {
 		"x Placeholder dtype=i32\np Even x\nsend 0 p 1 bool\n", "recv y 0 0 i32\nz Negate y T=i32\n", NULL};
-	struct crew crew;
+	struct parts parts;
 	int32_t got;
-	crew_begin(&crew, part, 1, &(struct dfg_session_options){.threads = 1}, false);
-	fails(
-		crew_run(&crew, "x=1", "z", &got), DFG_PROTOCOL, "node 'y' (_Recv): worker w0 sent bool[], expected i32[...]");
-	crew_end(&crew);
+	parts_begin(&parts, part, 1, &(struct dfg_session_options){.threads = 1}, false);
+	fails(parts_run(&parts, "x=1", "z", &got), DFG_PROTOCOL,
+		"node 'y' (_Recv): worker w0 sent bool[], expected i32[...]");
+	parts_end(&parts);
 }
 
 static void a_part_cannot_run_alone(void **state)
@@ -324,28 +324,28 @@ static void a_plan_must_say_where_its_transfers_lead(void **state)
 	};
 	for (int i = 0; i < 2; i++) {
 		const char *const part[] = {"x Placeholder dtype=i32\nsend 3 x 0 i32\n", bad[i].recv, NULL};
-		struct crew crew;
-		crew_begin(&crew, part, 1, &(struct dfg_session_options){.threads = 1}, false);
+		struct parts parts;
+		parts_begin(&parts, part, 1, &(struct dfg_session_options){.threads = 1}, false);
 		struct dfg_edge z;
 		struct dfg_plan *plan;
-		succeeds(dfg_graph_edge(crew.fleet.graph[1], "z", &z));
-		fails(dfg_session_plan(crew.fleet.session[1], &(struct dfg_step){.fetch = &z, .n_fetch = 1}, &plan), DFG_DATA,
-			bad[i].words);
-		crew_end(&crew);
+		succeeds(dfg_graph_edge(parts.cluster.graph[1], "z", &z));
+		fails(dfg_session_plan(parts.cluster.session[1], &(struct dfg_step){.fetch = &z, .n_fetch = 1}, &plan),
+			DFG_DATA, bad[i].words);
+		parts_end(&parts);
 	}
 }
 
 /* The other part is not asked for anything: what is waited for never comes. */
-static struct dfg_err *wait_in_vain(struct crew *crew, const char *fetch)
+static struct dfg_err *wait_in_vain(struct parts *parts, const char *fetch)
 {
 	struct dfg_edge edge;
 	struct dfg_plan *plan;
 	struct dfg_tensor result;
-	succeeds(dfg_graph_edge(crew->fleet.graph[1], fetch, &edge));
-	succeeds(dfg_session_plan(crew->fleet.session[1], &(struct dfg_step){.fetch = &edge, .n_fetch = 1}, &plan));
-	dfg_rendezvous_begin(crew->fleet.rendezvous[1], ++crew->fleet.steps);
+	succeeds(dfg_graph_edge(parts->cluster.graph[1], fetch, &edge));
+	succeeds(dfg_session_plan(parts->cluster.session[1], &(struct dfg_step){.fetch = &edge, .n_fetch = 1}, &plan));
+	dfg_rendezvous_begin(parts->cluster.rendezvous[1], ++parts->cluster.steps);
 	struct dfg_err *err = dfg_plan_run(plan, NULL, &result);
-	assert_int_equal(dfg_rendezvous_end(crew->fleet.rendezvous[1]), 0);
+	assert_int_equal(dfg_rendezvous_end(parts->cluster.rendezvous[1]), 0);
 	struct dfg_stats stats;
 	dfg_plan_stats(plan, &stats);
 	assert_int_equal(stats.left, 0);
@@ -363,15 +363,15 @@ static void a_deadline_says_what_was_waited_for(void **state)
 {
 	(void)state;
 	for (int threads = 1; threads <= 2; threads++) {
-		struct crew crew;
-		crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = threads, .timeout = 0.03}, false);
+		struct parts parts;
+		parts_begin(&parts, vain, 1, &(struct dfg_session_options){.threads = threads, .timeout = 0.03}, false);
 		for (int time = 0; time < 2; time++) {
-			fails(wait_in_vain(&crew, "ab"), DFG_DEADLINE,
+			fails(wait_in_vain(&parts, "ab"), DFG_DEADLINE,
 				" s for 'a:0' from w0, and for 1 more: the step took longer than 0.03 s");
-			fails(wait_in_vain(&crew, "s.out"), DFG_DEADLINE,
+			fails(wait_in_vain(&parts, "s.out"), DFG_DEADLINE,
 				" s for 's':0' from w0, in iteration [0] of loop 'w': the step took longer than 0.03 s");
 		}
-		crew_end(&crew);
+		parts_end(&parts);
 	}
 }
 
@@ -387,14 +387,14 @@ static void a_step_that_waits_can_be_stopped(void **state)
 {
 	(void)state;
 	static atomic_bool cancel;
-	struct crew crew;
+	struct parts parts;
 	pthread_t thread;
 	atomic_store(&cancel, false);
-	crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = 1, .cancel = &cancel}, false);
+	parts_begin(&parts, vain, 1, &(struct dfg_session_options){.threads = 1, .cancel = &cancel}, false);
 	assert_int_equal(pthread_create(&thread, NULL, stop_soon, &cancel), 0);
-	fails(wait_in_vain(&crew, "ab"), DFG_STOPPED, "the step was stopped");
+	fails(wait_in_vain(&parts, "ab"), DFG_STOPPED, "the step was stopped");
 	pthread_join(thread, NULL);
-	crew_end(&crew);
+	parts_end(&parts);
 }
 
 static void *lose_soon(void *arg)
@@ -408,15 +408,15 @@ static void *lose_soon(void *arg)
 static void a_lost_worker_ends_the_wait_for_it(void **state)
 {
 	(void)state;
-	struct crew crew;
+	struct parts parts;
 	pthread_t thread;
-	crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = 1}, false);
-	assert_int_equal(pthread_create(&thread, NULL, lose_soon, crew.fleet.rendezvous[1]), 0);
-	fails(wait_in_vain(&crew, "ab"), DFG_UNAVAILABLE, "from w0: worker w0 is lost: connection reset");
+	parts_begin(&parts, vain, 1, &(struct dfg_session_options){.threads = 1}, false);
+	assert_int_equal(pthread_create(&thread, NULL, lose_soon, parts.cluster.rendezvous[1]), 0);
+	fails(wait_in_vain(&parts, "ab"), DFG_UNAVAILABLE, "from w0: worker w0 is lost: connection reset");
 	pthread_join(thread, NULL);
-	fails(wait_in_vain(&crew, "s.out"), DFG_UNAVAILABLE,
+	fails(wait_in_vain(&parts, "s.out"), DFG_UNAVAILABLE,
 		"node 's'' (_Recv): in iteration 0 of loop 'w': worker w0 is lost: connection reset");
-	crew_end(&crew);
+	parts_end(&parts);
 }
 
 /* What it may run ahead is what one may lie about untaken, a byte here, and a window. */
@@ -430,22 +430,22 @@ static void who_sends_to_a_worker_that_takes_nothing_waits(void **state)
 		NULL,
 	};
 	for (int way = 0; way < 4 * 2; way++) {
-		struct crew crew;
+		struct parts parts;
 		struct dfg_edge send;
 		struct dfg_plan *plan;
 		struct dfg_sent sent;
 		int window = all_windows[way % 4], threads = way / 4 + 1;
-		crew_begin(&crew, part, window, &(struct dfg_session_options){.threads = threads, .timeout = 0.03}, true);
-		succeeds(dfg_graph_edge(crew.fleet.graph[0], "^send.0", &send));
+		parts_begin(&parts, part, window, &(struct dfg_session_options){.threads = threads, .timeout = 0.03}, true);
+		succeeds(dfg_graph_edge(parts.cluster.graph[0], "^send.0", &send));
 		succeeds(
-			dfg_session_plan(crew.fleet.session[0], &(struct dfg_step){.target = &send.node, .n_target = 1}, &plan));
-		dfg_rendezvous_begin(crew.fleet.rendezvous[0], 1);
+			dfg_session_plan(parts.cluster.session[0], &(struct dfg_step){.target = &send.node, .n_target = 1}, &plan));
+		dfg_rendezvous_begin(parts.cluster.rendezvous[0], 1);
 		fails(dfg_plan_run(plan, NULL, NULL), DFG_DEADLINE,
 			" s for credit to send 'w.i' to w1, in iteration [1] of loop");
-		assert_int_equal(dfg_rendezvous_end(crew.fleet.rendezvous[0]), 0);
-		dfg_rendezvous_sent(crew.fleet.rendezvous[0], 1, &sent);
+		assert_int_equal(dfg_rendezvous_end(parts.cluster.rendezvous[0]), 0);
+		dfg_rendezvous_sent(parts.cluster.rendezvous[0], 1, &sent);
 		assert_in_range(sent.messages, 2, 1 + window);
-		crew_end(&crew);
+		parts_end(&parts);
 	}
 	together(part, "", "s.out", 4950, 0);
 }
@@ -468,19 +468,19 @@ static void values_arrive_while_kernels_run(void **state)
 static void what_comes_may_lie_in_buffers_of_the_session(void **state)
 {
 	(void)state;
-	struct crew crew;
+	struct parts parts;
 	struct dfg_tensor tensor;
-	crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = 1}, false);
-	succeeds(dfg_session_tensor(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
-	assert_true(tensor.dtype == DFG_F32 && tensor.shape.dim[0] == 1000 && tensor.room >= 4000 && tensor.buffer);
+	parts_begin(&parts, vain, 1, &(struct dfg_session_options){.threads = 1}, false);
+	succeeds(dfg_session_tensor(parts.cluster.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
+	assert_true(tensor.dtype == DFG_F32 && tensor.shape.dim[0] == 1000 && tensor.capacity >= 4000 && tensor.buffer);
 	void *data = memset(tensor.data, 1, 4000);
 	dfg_tensor_release(&tensor);
-	succeeds(dfg_session_tensor(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
+	succeeds(dfg_session_tensor(parts.cluster.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
 	assert_ptr_equal(tensor.data, data);
 	dfg_tensor_release(&tensor);
-	fails(dfg_session_tensor(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(INT64_MAX), &tensor), DFG_DATA,
+	fails(dfg_session_tensor(parts.cluster.session[0], DFG_F32, &DFG_SHAPE_VECTOR(INT64_MAX), &tensor), DFG_DATA,
 		"f32[9223372036854775807] is larger than any memory");
-	crew_end(&crew);
+	parts_end(&parts);
 }
 
 /* One allocation fails, anywhere: the step of all ends with that, or goes on without; the next one is as if nothing was. */
@@ -492,21 +492,21 @@ static void short_memory_ends_the_step_of_all(void **state)
 		bool whole = false;
 		for (long left = 0; !whole; left += left < 200 ? 1 : 23) {
 			struct dfg_mem_failing failing;
-			struct crew crew;
+			struct parts parts;
 			int32_t got = 0;
 			dfg_mem_failing_init(&failing, heap, LONG_MAX, false);
 			dfg_mem = &failing.base; /* from before the first thread to behind the last */
-			crew_begin(&crew, branching, 2, &(struct dfg_session_options){.threads = 1, .timeout = 60}, slow);
+			parts_begin(&parts, branching, 2, &(struct dfg_session_options){.threads = 1, .timeout = 60}, slow);
 			atomic_store(&failing.left, left);
-			struct dfg_err *err = crew_run(&crew, "n=6 start=11", "s.out", &got);
+			struct dfg_err *err = parts_run(&parts, "n=6 start=11", "s.out", &got);
 			whole = atomic_exchange(&failing.left, LONG_MAX) > 0;
 			if (err && err->code != DFG_MEMORY)
 				fail_msg("%s (allocation %ld)", err->text, left);
 			dfg_err_free(err);
-			succeeds(crew_run(&crew, "n=6 start=11", "s.out", &got));
+			succeeds(parts_run(&parts, "n=6 start=11", "s.out", &got));
 			assert_int_equal(got, 12);
-			assert_int_equal(crew.fleet.left, 0);
-			crew_end(&crew);
+			assert_int_equal(parts.cluster.left, 0);
+			parts_end(&parts);
 			dfg_mem = heap;
 		}
 	}
@@ -530,11 +530,11 @@ static void a_trace_has_both_ends_of_what_crosses(void **state)
 {
 	(void)state;
 	struct crossing crossing = {0};
-	struct crew crew;
+	struct parts parts;
 	int32_t got;
-	crew_begin(&crew, branching, 10,
+	parts_begin(&parts, branching, 10,
 		&(struct dfg_session_options){.threads = 1, .trace = note_crossing, .trace_arg = &crossing}, false);
-	succeeds(crew_run(&crew, "n=6 start=11", "s.out", &got));
+	succeeds(parts_run(&parts, "n=6 start=11", "s.out", &got));
 	assert_int_equal(crossing.sent[0], 7);
 	assert_int_equal(crossing.received[0], 7);
 	for (int i = 1; i < 4; i++) {
@@ -542,7 +542,7 @@ static void a_trace_has_both_ends_of_what_crosses(void **state)
 		assert_int_equal(crossing.received[i], 6);
 	}
 	assert_int_equal(crossing.dead, 4 * 2);
-	crew_end(&crew);
+	parts_end(&parts);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#define FLEET_ROOM 8192
+#define CLUSTER_ASKED 8192
 #include "tests/unit/partitioned.h"
 #include "tests/unit/recorded.h"
 #include "tests/unit/scatter.h"
@@ -12,19 +12,19 @@
 static const char *const devices[] = {
 	"/job:worker/task:0/device:CPU:0", "/job:worker/task:1/device:CPU:0", "/job:worker/task:2/device:CPU:0"};
 
-static struct dfg_err *run_parts(struct fleet *fleet, const struct asked *asked, struct dfg_tensor *out)
+static struct dfg_err *run_parts(struct cluster *cluster, const struct asked *asked, struct dfg_tensor *out)
 {
-	fleet_step_begin(fleet);
+	cluster_step_begin(cluster);
 	for (size_t i = 0; i < asked->feeds.count; i++)
-		fleet_feed(fleet, asked->feeds.array[i].name, &asked->feeds.array[i].tensor);
+		cluster_feed(cluster, asked->feeds.array[i].name, &asked->feeds.array[i].tensor);
 	for (uint32_t i = 0; i < asked->names; i++)
-		fleet_fetch(fleet, asked->name[i], i);
-	struct dfg_err *err = fleet_step(fleet, out);
-	assert_true(err || !fleet->left);
+		cluster_fetch(cluster, asked->name[i], i);
+	struct dfg_err *err = cluster_step(cluster, out);
+	assert_true(err || !cluster->left);
 	return err;
 }
 
-static void run_steps(struct recorded *r, struct fleet *fleet, const struct dfg_session_options *options)
+static void run_steps(struct recorded *r, struct cluster *cluster, const struct dfg_session_options *options)
 {
 	struct dfg_session *session;
 	const struct dfg_json *steps = dfg_json_get(r->json, "steps");
@@ -34,7 +34,7 @@ static void run_steps(struct recorded *r, struct fleet *fleet, const struct dfg_
 		for (int gradients = 0; gradients < (!step->next && r->gradients ? 2 : 1) && good; gradients++) {
 			struct dfg_tensor whole[64] = {0}, parts[64] = {0};
 			struct asked asked = ask(r, step, gradients);
-			struct dfg_err *one = run_whole(r, session, &asked, whole), *other = run_parts(fleet, &asked, parts);
+			struct dfg_err *one = run_whole(r, session, &asked, whole), *other = run_parts(cluster, &asked, parts);
 			good = agree(r, &asked, one, other, whole, parts);
 			dfg_arrays_release(&asked.feeds);
 		}
@@ -43,7 +43,7 @@ static void run_steps(struct recorded *r, struct fleet *fleet, const struct dfg_
 
 static void run_placed(struct recorded *r, const struct dfg_placed *placed, uint32_t n, uint64_t seed)
 {
-	static struct fleet fleet;
+	static struct cluster cluster;
 	struct dfg_arena arena = {0};
 	struct dfg_parts parts;
 	const struct dfg_graph *part[3];
@@ -58,9 +58,9 @@ static void run_placed(struct recorded *r, const struct dfg_placed *placed, uint
 	}
 	if (err)
 		fail_msg("%s: %s", r->directory, err->text);
-	fleet_begin(&fleet, part, n, &options, false);
-	run_steps(r, &fleet, &options);
-	fleet_end(&fleet);
+	cluster_begin(&cluster, part, n, &options, false);
+	run_steps(r, &cluster, &options);
+	cluster_end(&cluster);
 	dfg_parts_release(&parts);
 	dfg_arena_release(&arena);
 }

@@ -1,4 +1,4 @@
-#define FLEET_ROOM 16384
+#define CLUSTER_ASKED 16384
 #include "tests/unit/partitioned.h"
 #include "tests/unit/random_graph.h"
 #include "tests/unit/scatter.h"
@@ -59,19 +59,19 @@ static void run_whole(const struct subject *s, const struct dfg_tensor *x, doubl
 	dfg_session_free(session);
 }
 
-static void run_fleet(
-	struct fleet *fleet, struct subject *s, const struct dfg_tensor *x, const double *wanted, uint64_t seed)
+static void run_cluster(
+	struct cluster *cluster, struct subject *s, const struct dfg_tensor *x, const double *wanted, uint64_t seed)
 {
-	struct dfg_tensor result[FLEET_MOST] = {0};
-	fleet_step_begin(fleet);
-	fleet_feed(fleet, dfg_graph_tensor_name(&s->graph, s->x), x);
+	struct dfg_tensor result[CLUSTER_MOST] = {0};
+	cluster_step_begin(cluster);
+	cluster_feed(cluster, dfg_graph_tensor_name(&s->graph, s->x), x);
 	for (uint32_t i = 0; i < 2; i++)
-		fleet_fetch(fleet, dfg_graph_tensor_name(&s->graph, s->fetch[i]), i);
-	struct dfg_err *err = fleet_step(fleet, result);
+		cluster_fetch(cluster, dfg_graph_tensor_name(&s->graph, s->fetch[i]), i);
+	struct dfg_err *err = cluster_step(cluster, result);
 	if (err)
 		fail_msg("program %llu: %s", (unsigned long long)seed, err->text);
-	if (fleet->left)
-		fail_msg("program %llu: %d things are left", (unsigned long long)seed, (int)fleet->left);
+	if (cluster->left)
+		fail_msg("program %llu: %d things are left", (unsigned long long)seed, (int)cluster->left);
 	for (int i = 0; i < 2; i++) {
 		double got = dfg_tensor_float(&result[i], 0);
 		if (memcmp(&got, &wanted[i], sizeof got) != 0)
@@ -84,7 +84,7 @@ static void run_fleet(
 static void run_parts(struct subject *s, const struct dfg_placed *placed, uint32_t devices, uint64_t seed,
 	const struct dfg_tensor *x, const double *wanted)
 {
-	static struct fleet fleet;
+	static struct cluster cluster;
 	static const char *const device[] = {
 		"/job:worker/task:0/device:CPU:0", "/job:worker/task:1/device:CPU:0", "/job:worker/task:2/device:CPU:0"};
 	const struct dfg_place_options place = {.device = device, .devices = devices};
@@ -100,10 +100,10 @@ static void run_parts(struct subject *s, const struct dfg_placed *placed, uint32
 			.random_schedule = way > 0,
 			.schedule_seed = seed + way,
 			.no_opt = way == 1};
-		fleet_begin(&fleet, part, devices, &options, way % 2);
+		cluster_begin(&cluster, part, devices, &options, way % 2);
 		for (int time = 0; time < 2; time++)
-			run_fleet(&fleet, s, x, wanted, seed);
-		fleet_end(&fleet);
+			run_cluster(&cluster, s, x, wanted, seed);
+		cluster_end(&cluster);
 	}
 	dfg_parts_release(&parts);
 	dfg_arena_release(&arena);
@@ -127,7 +127,7 @@ static bool try_program(uint64_t seed)
 	struct subject s;
 	struct scatter scatter;
 	double x = (double)(1 + seed % 7) / 4, wanted[2];
-	const struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &x, .room = sizeof x};
+	const struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &x, .capacity = sizeof x};
 	draw_program(&p, seed);
 	bool usable = is_usable(&p, x);
 	if (usable) {

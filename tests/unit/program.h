@@ -130,7 +130,7 @@ static inline void differentiates(const char *body)
 	char text[4000];
 	double numbers[4] = {0.5, -1.25, 2, 0.75};
 	struct dfg_tensor x = {
-		.dtype = DFG_F64, .shape = DFG_SHAPE_VECTOR(4), .data = numbers, .room = sizeof numbers, .buffer = NULL};
+		.dtype = DFG_F64, .shape = DFG_SHAPE_VECTOR(4), .data = numbers, .capacity = sizeof numbers, .buffer = NULL};
 	snprintf(text, sizeof text,
 		"input x: f64[4]\n%s\ndx = grad(y, x)\nz = Sum(dx * f64([1, -2, 3, 5]), [0])\nddx = grad(z, x)\n", body);
 	for (int variant = 0; variant < PROGRAM_VARIANTS; variant += 3) {

@@ -38,7 +38,7 @@ static void *run(void *step_)
 	const struct dfg_graph *graph = &step->program->graph;
 	struct dfg_edge in = {find(graph, "x"), 0}, of = {step->fetch ? find(graph, step->fetch) : 0, 0};
 	uint32_t target = step->target ? find(graph, step->target) : 0;
-	const struct dfg_tensor x = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &step->x, .room = 8};
+	const struct dfg_tensor x = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &step->x, .capacity = 8};
 	struct dfg_plan *plan;
 	succeeds(dfg_session_plan(step->program->session,
 		&(struct dfg_step){.feed = &in,

@@ -107,7 +107,7 @@ static struct dfg_edge emit_rest(struct emitter *e, const struct place *at, stru
 }
 
 /* A node that reads only invariants of the loop would run once too often. */
-static struct dfg_edge in_trip(struct emitter *e, const struct place *at, struct dfg_edge edge)
+static struct dfg_edge in_iteration(struct emitter *e, const struct place *at, struct dfg_edge edge)
 {
 	if (at->frame)
 		succeeds(dfg_node_add_control(e->builder->graph, edge.node, at->pivot));
@@ -132,7 +132,7 @@ static void emit_op(struct emitter *e, const struct statement *st, const struct 
 		out = emit2(e, op[st->fn], out, read_name(e, st->arg[1], at));
 	else
 		out = emit1(e, op[st->fn], out);
-	bind(e, st->out, at, in_trip(e, at, out));
+	bind(e, st->out, at, in_iteration(e, at, out));
 }
 
 struct turning {
@@ -159,18 +159,19 @@ static struct dfg_edge emit_peek(struct emitter *e, const struct statement *st, 
 	return emit1(e, "Exit", emit2(e, "Switch", seen, condition));
 }
 
-/* Counts from 0 by 1, or, so that no variable says which trip it is, from trips down as long as it is more than 0. */
+/* Counts from 0 by 1, or, so that no variable says which iteration it is, from iterations down as long as it is more than 0. */
 static void emit_loop(struct emitter *e, const struct statement *st, const struct place *at)
 {
 	struct place *body = dfg_arena_zeros(e->builder->graph->arena, 1, sizeof *body);
-	struct dfg_edge trips = read_name(e, st->trips, at), zero = emit_constant(e, at, DFG_I32, 0), out[CARRIED_MOST + 1];
+	struct dfg_edge iterations = read_name(e, st->iterations, at), zero = emit_constant(e, at, DFG_I32, 0),
+					out[CARRIED_MOST + 1];
 	struct turning count, carried[CARRIED_MOST];
 	*body = (struct place){.around = at, .window = st->window, .pivot = DFG_NONE};
 	body->frame = dfg_arena_print(e->builder->graph->arena, "loop%d", e->frames++);
-	count = begin_turning(e, body, st->plain ? zero : trips);
+	count = begin_turning(e, body, st->plain ? zero : iterations);
 	for (int i = 0; i < st->n; i++)
 		carried[i] = begin_turning(e, body, read_name(e, st->init[i], at));
-	struct dfg_edge bound = enter(e, body, st->plain ? trips : zero, true);
+	struct dfg_edge bound = enter(e, body, st->plain ? iterations : zero, true);
 	struct dfg_edge condition = emit1(e, "LoopCond", emit2(e, st->plain ? "Less" : "Greater", count.merge, bound));
 	struct dfg_edge turn = emit2(e, "Switch", count.merge, condition);
 	count.body = emit1(e, "Identity", (struct dfg_edge){turn.node, 1});
@@ -182,7 +183,7 @@ static void emit_loop(struct emitter *e, const struct statement *st, const struc
 	}
 	if (st->peeks)
 		out[st->n] = emit_peek(e, st, body, carried, condition, read_name(e, st->arg[0], at));
-	bind(e, st->index, body, st->plain ? count.body : emit2(e, "Sub", enter(e, body, trips, true), count.body));
+	bind(e, st->index, body, st->plain ? count.body : emit2(e, "Sub", enter(e, body, iterations, true), count.body));
 	emit_block(e, st->block[0], body);
 	close_turning(e, &count, emit2(e, st->plain ? "AddV2" : "Sub", count.body, emit_constant(e, body, DFG_I32, 1)));
 	for (int i = 0; i < st->n; i++) {
@@ -197,7 +198,7 @@ static void emit_loop(struct emitter *e, const struct statement *st, const struc
 
 static void emit_branch(struct emitter *e, const struct statement *st, const struct place *at)
 {
-	struct dfg_edge predicate = read_name(e, st->trips, at), in[CARRIED_MOST][WAYS_MOST];
+	struct dfg_edge predicate = read_name(e, st->iterations, at), in[CARRIED_MOST][WAYS_MOST];
 	for (int side = 0; side < st->ways; side++) {
 		struct place *place = dfg_arena_zeros(e->builder->graph->arena, 1, sizeof *place);
 		*place = (struct place){.around = at, .predicate = predicate, .side = side, .ways = st->ways};
@@ -223,7 +224,7 @@ static struct dfg_edge derive(struct emitter *e, struct dfg_edge y, struct dfg_e
 /* The derivative is at x's location, where it is requested. */
 static void emit_derive(struct emitter *e, const struct statement *st, const struct place *at)
 {
-	struct dfg_edge x = in_trip(e, at, emit1(e, "Identity", read_name(e, st->arg[0], at))), y;
+	struct dfg_edge x = in_iteration(e, at, emit1(e, "Identity", read_name(e, st->arg[0], at))), y;
 	bind(e, st->inside[0], at, x);
 	emit_block(e, st->block[0], at);
 	y = read_name(e, st->arg[1], at);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /*
- * Random structured programs of scalars: arithmetic, loops (ragged, nested, of no trips), branches, and derivatives asked
+ * Random structured programs of scalars: arithmetic, loops (ragged, nested, of no iterations), branches, and derivatives asked
  * for in the middle. Each is computed twice: here, directly, with its Taylor coefficients; and as a graph.
  */
 enum { ORDERS = 3, CARRIED_MOST = 3, NAMES_MOST = 400, DERIVE_DEPTH = 2, LOOP_DEPTH = 3, WAYS_MOST = 3 };
@@ -73,7 +73,7 @@ struct statement {
 	int n;        /* carried variables, or results of a branch */
 	int inside[CARRIED_MOST], init[CARRIED_MOST], next[CARRIED_MOST], result[CARRIED_MOST + 1];
 	int ways, side[WAYS_MOST][CARRIED_MOST]; /* of a branch: how many sides, and what they give */
-	int index, trips;                        /* of a loop; trips and the predicate of a branch are integers */
+	int index, iterations;                   /* of a loop; iterations and the predicate of a branch are integers */
 	bool plain;                              /* the loop has a counter from 0 by 1 */
 	bool peeks; /* one more result: what the condition makes of two variables and arg[0], in the end */
 	int peek[2];
@@ -145,11 +145,11 @@ static int draw_integer(struct program *p, struct scope *scope, struct statement
 
 static void draw_loop(struct program *p, struct scope *scope, struct statement ***end, int loops, int derives)
 {
-	int trips = draw_integer(p, scope, end, TRIPS);
+	int iterations = draw_integer(p, scope, end, TRIPS);
 	struct statement *st = append(p, end, LOOP), **body = &st->block[0];
 	struct scope inner = *scope;
 	static const int64_t windows[] = {1, 2, 10, 32};
-	st->trips = trips;
+	st->iterations = iterations;
 	st->window = windows[draw(p, 4)];
 	st->plain = draw(p, 3) > 0;
 	st->n = 1 + (int)draw(p, CARRIED_MOST);
@@ -177,7 +177,7 @@ static void draw_branch(struct program *p, struct scope *scope, struct statement
 	int ways = draw(p, 4) ? 2 : WAYS_MOST;
 	int predicate = draw_integer(p, scope, end, ways == 2 ? ODD : TRIPS);
 	struct statement *st = append(p, end, BRANCH);
-	st->trips = predicate;
+	st->iterations = predicate;
 	st->ways = ways;
 	st->n = 1 + (int)draw(p, 2);
 	for (int side = 0; side < ways; side++) {
@@ -292,10 +292,10 @@ static void run_op(struct values *v, const struct statement *st)
 static void run_loop(struct values *v, const struct statement *st, int derives)
 {
 	struct jet next[CARRIED_MOST];
-	int64_t trips = v->ints[st->trips];
+	int64_t iterations = v->ints[st->iterations];
 	for (int i = 0; i < st->n; i++)
 		next[i] = v->data[st->init[i]];
-	for (int64_t t = 0; t < trips && !v->out_of_range; t++) {
+	for (int64_t t = 0; t < iterations && !v->out_of_range; t++) {
 		v->ints[st->index] = t;
 		v->is_int[st->index] = true;
 		for (int i = 0; i < st->n; i++)
@@ -314,7 +314,7 @@ static void run_loop(struct values *v, const struct statement *st, int derives)
 
 static void run_branch(struct values *v, const struct statement *st, int derives)
 {
-	int64_t side = v->ints[st->trips] < st->ways ? v->ints[st->trips] : st->ways - 1;
+	int64_t side = v->ints[st->iterations] < st->ways ? v->ints[st->iterations] : st->ways - 1;
 	struct jet result[CARRIED_MOST];
 	run_block(v, st->block[side], derives);
 	for (int i = 0; i < st->n; i++)

@@ -10,7 +10,7 @@ static struct dfg_batch_source samples(void)
 {
 	static struct dfg_samples_part part = {.words = "file",
 		.end = SAMPLES,
-		.rows.all = {.dtype = DFG_F32, .shape = {2, {SAMPLES, 2}}, .data = values, .room = sizeof values}};
+		.rows.all = {.dtype = DFG_F32, .shape = {2, {SAMPLES, 2}}, .data = values, .capacity = sizeof values}};
 	return (struct dfg_batch_source){.all = {.dtype = DFG_F32, .shape = {2, {SAMPLES, 2}}, .part = &part, .parts = 1}};
 }
 
@@ -87,7 +87,7 @@ static void other_feeds_are_what_they_were(void **state)
 	dfg_tensor_release(&out);
 }
 
-/* The room of a batch is used again, unless somebody still reads it. */
+/* The data of a batch is used again, unless somebody still reads it. */
 static void a_batch_that_is_read_is_not_overwritten(void **state)
 {
 	(void)state;
@@ -99,10 +99,10 @@ static void a_batch_that_is_read_is_not_overwritten(void **state)
 	succeeds(cross(&batch, &source, 1, &two));
 	assert_true(*(float *)one.data == 30 && *(float *)two.data == 10);
 	dfg_tensor_release(&one);
-	const void *room = two.data;
+	const void *data = two.data;
 	dfg_tensor_release(&two);
 	succeeds(cross(&batch, &source, 1, &two));
-	assert_ptr_equal(two.data, room);
+	assert_ptr_equal(two.data, data);
 	dfg_tensor_release(&two);
 	dfg_tensor_release(&batch);
 	dfg_tensor_release(&source.batch);

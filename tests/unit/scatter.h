@@ -83,7 +83,7 @@ static void scatter_begin(struct scatter *s, const struct dfg_graph *graph, cons
 	}
 }
 
-/* placed has room for all nodes. */
+/* placed has an element for each node. */
 static void scatter_place(struct scatter *s, uint32_t devices, struct dfg_placed *placed)
 {
 	for (uint32_t n = 0; n < s->graph->count; n++)

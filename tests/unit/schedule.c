@@ -176,7 +176,7 @@ static struct dfg_stats stats_of(struct steps *steps, const char *feed)
 	return stats;
 }
 
-static void memory_does_not_grow_with_trips(void **state)
+static void memory_does_not_grow_with_iterations(void **state)
 {
 	(void)state;
 	static char text[16000];
@@ -250,7 +250,7 @@ int main(void)
 		cmocka_unit_test(a_loop_may_stand_on_one_side),
 		cmocka_unit_test(shapes_may_change_in_a_loop),
 		cmocka_unit_test(what_only_the_next_iteration_waits_for_runs),
-		cmocka_unit_test(memory_does_not_grow_with_trips),
+		cmocka_unit_test(memory_does_not_grow_with_iterations),
 		cmocka_unit_test(what_a_branch_would_have_read_is_given_back),
 	};
 	return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);

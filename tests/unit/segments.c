@@ -65,8 +65,8 @@ static struct dfg_stats run(
 {
 	double x[4] = {0.7, -0.3, 1.1, 0.2};
 	struct dfg_tensor feed[2] = {
-		{.dtype = DFG_F64, .shape = {.rank = 1, .dim = {4}}, .data = x, .room = sizeof x},
-		{.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = &n, .room = sizeof n},
+		{.dtype = DFG_F64, .shape = {.rank = 1, .dim = {4}}, .data = x, .capacity = sizeof x},
+		{.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = &n, .capacity = sizeof n},
 	};
 	struct dfg_plan *plan;
 	struct dfg_stats stats;
@@ -125,7 +125,7 @@ static void compare(struct slopes *plain, struct slopes *other, const char *text
 	release(want, plain->results);
 }
 
-/* Zero trips, one, less than a segment, several, with a last one that is not full. */
+/* Zero iterations, one, less than a segment, several, with a last one that is not full. */
 static void has_equal_slopes(const char *text, uint32_t orders)
 {
 	struct slopes plain, other;
@@ -160,7 +160,7 @@ static void how_often_a_loop_goes_round_need_not_be_known(void **state)
 		2);
 }
 
-static void branches_in_a_trip_are_run_again(void **state)
+static void branches_in_an_iteration_are_run_again(void **state)
 {
 	(void)state;
 	has_equal_slopes(INPUTS
@@ -171,7 +171,7 @@ static void branches_in_a_trip_are_run_again(void **state)
 		2);
 }
 
-static void loops_in_a_trip_are_run_again(void **state)
+static void loops_in_an_iteration_are_run_again(void **state)
 {
 	(void)state;
 	has_equal_slopes(INPUTS
@@ -196,8 +196,8 @@ static void sequences_are_read_again_and_written_once(void **state)
 	has_equal_slopes(INPUTS "ys = loop for i in 0..n { yield sin(x * f64(i)) }\noutput y = sum(ys * ys)\n", 1);
 }
 
-/* Each trip has arrays of its own. */
-static void arrays_of_a_trip_are_made_again(void **state)
+/* Each iteration has arrays of its own. */
+static void arrays_of_an_iteration_are_made_again(void **state)
 {
 	(void)state;
 	has_equal_slopes(INPUTS
@@ -222,7 +222,7 @@ static void loops_next_to_each_other_and_in_branches_are_cut(void **state)
 		2);
 }
 
-static void a_derivative_within_a_trip_is_run_again(void **state)
+static void a_derivative_within_an_iteration_is_run_again(void **state)
 {
 	(void)state;
 	has_equal_slopes(INPUTS
@@ -297,7 +297,7 @@ static size_t peak_of(const char *text, const struct dfg_remat *remat, int32_t n
 	return stats.peak_bytes;
 }
 
-static void memory_grows_with_the_square_root_of_the_trips(void **state)
+static void memory_grows_with_the_square_root_of_the_iterations(void **state)
 {
 	(void)state;
 	const char *text = INPUTS
@@ -314,16 +314,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loop_has_the_same_gradient_in_segments),
 		cmocka_unit_test(how_often_a_loop_goes_round_need_not_be_known),
-		cmocka_unit_test(branches_in_a_trip_are_run_again),
-		cmocka_unit_test(loops_in_a_trip_are_run_again),
+		cmocka_unit_test(branches_in_an_iteration_are_run_again),
+		cmocka_unit_test(loops_in_an_iteration_are_run_again),
 		cmocka_unit_test(sequences_are_read_again_and_written_once),
-		cmocka_unit_test(arrays_of_a_trip_are_made_again),
+		cmocka_unit_test(arrays_of_an_iteration_are_made_again),
 		cmocka_unit_test(loops_next_to_each_other_and_in_branches_are_cut),
-		cmocka_unit_test(a_derivative_within_a_trip_is_run_again),
+		cmocka_unit_test(a_derivative_within_an_iteration_is_run_again),
 		cmocka_unit_test(variables_are_read_once),
 		cmocka_unit_test(numbers_are_drawn_once),
 		cmocka_unit_test(a_loop_whose_condition_draws_numbers_is_left_and_that_is_said),
-		cmocka_unit_test(memory_grows_with_the_square_root_of_the_trips),
+		cmocka_unit_test(memory_grows_with_the_square_root_of_the_iterations),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

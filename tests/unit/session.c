@@ -44,13 +44,13 @@ static void a_feed_is_checked_against_the_graph(void **state)
 	struct dfg_step step = {
 		.feed = &(struct dfg_edge){0, 0}, .n_feed = 1, .fetch = &(struct dfg_edge){2, 0}, .n_fetch = 1};
 	succeeds(dfg_session_plan(steps.session, &step, &plan));
-	struct dfg_tensor wrong = {.dtype = DFG_F32, .shape = DFG_SHAPE_SCALAR, .data = &half, .room = 4};
+	struct dfg_tensor wrong = {.dtype = DFG_F32, .shape = DFG_SHAPE_SCALAR, .data = &half, .capacity = 4};
 	fails(dfg_plan_run(plan, &wrong, &out), DFG_DATA, "feed 'x:0' is f32[], must be i32[");
 	step.feed = &(struct dfg_edge){1, 0};
 	step.fetch = &(struct dfg_edge){1, 0};
 	succeeds(dfg_session_plan(steps.session, &step, &plan));
 	int32_t two[2] = {1, 2};
-	wrong = (struct dfg_tensor){.dtype = DFG_I32, .shape = DFG_SHAPE_VECTOR(2), .data = two, .room = 8};
+	wrong = (struct dfg_tensor){.dtype = DFG_I32, .shape = DFG_SHAPE_VECTOR(2), .data = two, .capacity = 8};
 	fails(dfg_plan_run(plan, &wrong, &out), DFG_DATA, "feed 'k:0' is i32[2], must be i32[]");
 	steps_end(&steps);
 }

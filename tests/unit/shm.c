@@ -386,7 +386,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 		struct dfg_message message = {.tensor = strings};
 		inbox_begin(&ends.at_a);
 		inbox_begin(&ends.at_b);
-		assert_true(dfg_reserve(&ends.at_b.message, &ends.at_b.room, 10, sizeof *ends.at_b.message));
+		assert_true(dfg_reserve(&ends.at_b.message, &ends.at_b.capacity, 10, sizeof *ends.at_b.message));
 		dfg_mem_failing_init(&failing, heap, n, false);
 		dfg_mem = &failing.base;
 		struct dfg_err *err = shm_new(HERE, &ends.at_a, &ends.a);

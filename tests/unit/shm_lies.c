@@ -177,7 +177,8 @@ static void messages_are_whole(const struct inbox *inbox)
 		const struct dfg_tensor *tensor = &inbox->message[i].tensor;
 		assert_true(inbox->message[i].kind < DFG_MESSAGE_KINDS);
 		assert_true(!tensor->dtype || (dfg_dtype_size(tensor->dtype) && !dfg_dtype_is_handle(tensor->dtype)));
-		assert_true(!tensor->dtype || (dfg_shape_known(&tensor->shape) && tensor->room >= dfg_tensor_bytes(tensor)));
+		assert_true(
+			!tensor->dtype || (dfg_shape_known(&tensor->shape) && tensor->capacity >= dfg_tensor_bytes(tensor)));
 		for (size_t k = 0; tensor->dtype == DFG_BOOL && k < dfg_tensor_bytes(tensor); k++)
 			assert_true(((const uint8_t *)tensor->data)[k] <= 1);
 	}

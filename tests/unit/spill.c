@@ -14,7 +14,7 @@
 static char folder[] = "/tmp/swap-XXXXXX";
 static struct dfg_mem_limit limit;
 static struct buffer_pool *buffers;
-static struct dfg_spill *swap;
+static struct dfg_spill *spill;
 static struct dfg_fs faulty;
 
 static int begin(void **state)
@@ -31,7 +31,7 @@ static int end(void **state)
 	dfg_spill_free(swap);
 	dfg_buffer_pool_free(buffers);
 	dfg_mem = limit.inner;
-	return atomic_load(&limit.held) != 0; /* nothing is lost */
+	return atomic_load(&limit.used) != 0; /* nothing is lost */
 }
 
 static struct dfg_tensor tensor(enum dfg_dtype dtype, int64_t count, int fill)
@@ -83,7 +83,7 @@ static void a_buffer_that_others_have_does_not_fit(void **state)
 	assert_false(dfg_spill_fits(&value));
 	dfg_tensor_release(&other);
 	assert_true(dfg_spill_fits(&value));
-	struct dfg_tensor borrowed = {value.dtype, value.shape, value.data, value.room, NULL};
+	struct dfg_tensor borrowed = {value.dtype, value.shape, value.data, value.capacity, NULL};
 	assert_false(dfg_spill_fits(&borrowed));
 	dfg_tensor_release(&value);
 }

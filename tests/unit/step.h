@@ -226,8 +226,8 @@ static struct dfg_err *steps_run(struct steps *steps, const char *feeds, const c
 		char *equals = strchr(word, '=');
 		*equals = '\0';
 		number[step.n_feed] = (int32_t)atoi(equals + 1);
-		value[step.n_feed] =
-			(struct dfg_tensor){.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = &number[step.n_feed], .room = 4};
+		value[step.n_feed] = (struct dfg_tensor){
+			.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = &number[step.n_feed], .capacity = 4};
 		succeeds(dfg_graph_edge(&steps->sketch.graph, word, &feed[step.n_feed++]));
 	}
 	strcpy(words, fetches);

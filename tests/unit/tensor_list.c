@@ -320,13 +320,13 @@ static void nothing_is_alive_after_a_step(void **state)
 			succeeds(program_run(&program, "again", NULL, &y));
 			dfg_tensor_release(&y);
 			if (time == 2)
-				held = atomic_load(&limit.held);
+				held = atomic_load(&limit.used);
 		}
-		assert_int_equal(atomic_load(&limit.held), held);
+		assert_int_equal(atomic_load(&limit.used), held);
 		program_end(&program);
 		if (variant)
-			assert_int_equal(atomic_load(&limit.held), before);
-		before = atomic_load(&limit.held);
+			assert_int_equal(atomic_load(&limit.used), before);
+		before = atomic_load(&limit.used);
 	}
 }
 

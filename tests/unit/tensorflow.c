@@ -55,7 +55,7 @@ static void run_graph(const struct subject *s, const struct dfg_session_options 
 	struct dfg_session *session;
 	struct dfg_plan *plan;
 	struct dfg_stats stats;
-	struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &x, .room = sizeof x};
+	struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &x, .capacity = sizeof x};
 	struct dfg_tensor result[ORDERS + 1];
 	const struct dfg_step step = {.feed = &s->x, .n_feed = 1, .fetch = s->fetch, .n_fetch = ORDERS + 1};
 	succeeds(dfg_verify(&s->graph, NULL, NULL));

@@ -16,26 +16,26 @@
  *
  * and is run with every window, number of threads and order of what is ready: all must agree.
  */
-static void add_line(char *text, size_t room, const char *line, int window)
+static void add_line(char *text, size_t capacity, const char *line, int window)
 {
 	char f[40], a[40], b[40] = "", c[40];
 	size_t at = strlen(text);
 	char *to = text + at;
-	room -= at;
+	capacity -= at;
 	if (sscanf(line, "while %39s %39s", f, a) == 2)
-		snprintf(to, room, "%s LoopCond %s\n", f, a);
+		snprintf(to, capacity, "%s LoopCond %s\n", f, a);
 	else if (sscanf(line, "carry %39s %39s %39s %39s", f, a, b, c) == 4)
-		snprintf(to, room,
+		snprintf(to, capacity,
 			"%s.e Enter %s T=i32 frame_name='%s' parallel_iterations=%d\n%s.m Merge %s.e %s.n T=i32 N=2\n"
 			"%s.s Switch %s.m %s T=i32\n%s Identity %s.s:1 T=i32\n%s.n NextIteration %s T=i32\n%s.out Exit %s.s "
 			"T=i32\n",
 			a, b, f, window, a, a, a, a, a, f, a, a, a, c, a, a);
 	else if (sscanf(line, "handle %39s %39s %39s", f, a, b) == 3)
-		snprintf(to, room, "%s Enter %s T=resource frame_name='%s' is_constant=true parallel_iterations=%d\n", a, b, f,
-			window);
+		snprintf(to, capacity, "%s Enter %s T=resource frame_name='%s' is_constant=true parallel_iterations=%d\n", a, b,
+			f, window);
 	else if (sscanf(line, "into %39s %39s %39s", f, a, b) == 3)
-		snprintf(
-			to, room, "%s Enter %s T=i32 frame_name='%s' is_constant=true parallel_iterations=%d\n", a, b, f, window);
+		snprintf(to, capacity, "%s Enter %s T=i32 frame_name='%s' is_constant=true parallel_iterations=%d\n", a, b, f,
+			window);
 	else if (sscanf(line, "count %39s %39s %39s", f, a, b) >= 2) {
 		char words[7][200];
 		snprintf(words[0], 200, "into %s %s.limit %s", f, f, a);
@@ -46,25 +46,25 @@ static void add_line(char *text, size_t room, const char *line, int window)
 		snprintf(words[5], 200, "carry %s %s.i %s.0 %s.more", f, f, b, f);
 		snprintf(words[6], 200, "%s.more Plus %s.i %s.1 T=i32", f, f, f);
 		for (int i = 0; i < 7; i++)
-			add_line(text, room + at, words[i], window);
+			add_line(text, capacity + at, words[i], window);
 	} else {
 		const char *w = strstr(line, "=W");
 		if (w)
-			snprintf(to, room, "%.*s%d%s\n", (int)(w + 1 - line), line, window, w + 2);
+			snprintf(to, capacity, "%.*s%d%s\n", (int)(w + 1 - line), line, window, w + 2);
 		else
-			snprintf(to, room, "%s\n", line);
+			snprintf(to, capacity, "%s\n", line);
 	}
 }
 
-static void expand(const char *graph, int window, char *text, size_t room)
+static void expand(const char *graph, int window, char *text, size_t capacity)
 {
 	char copy[8000], *rest;
 	assert_true(strlen(graph) < sizeof copy);
 	strcpy(copy, graph);
 	*text = '\0';
 	for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		add_line(text, room, line, window);
-	assert_true(strlen(text) + 1 < room);
+		add_line(text, capacity, line, window);
+	assert_true(strlen(text) + 1 < capacity);
 }
 
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__

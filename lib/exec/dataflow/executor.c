@@ -131,7 +131,7 @@ void dfg_unlock_for_work(struct executor *executor)
 	dfg_unlock(executor);
 }
 
-void dfg_lock_again(struct executor *executor)
+void dfg_relock(struct executor *executor)
 {
 	dfg_lock(executor);
 	atomic_fetch_sub(&executor->running, 1);
@@ -171,7 +171,7 @@ static struct dfg_err *run_kernel(struct executor *executor, struct runner *runn
 	if (!err && executor->plan->session->options.check_numerics)
 		err = dfg_check_numerics(node->call, at + node->n_in);
 	if (apart)
-		dfg_lock_again(executor);
+		dfg_relock(executor);
 	if (executor->counter)
 		count(executor, item, ticks, dfg_work - operations);
 	for (int i = 0; i < node->n_out; i++)

@@ -217,7 +217,7 @@ void dfg_unregister_helper(struct executor *executor);
 
 /* The calling thread releases the lock for long work, and takes it again. */
 void dfg_unlock_for_work(struct executor *executor);
-void dfg_lock_again(struct executor *executor);
+void dfg_relock(struct executor *executor);
 
 /* Total order of nodes in iterations, independent of the schedule: for error messages that are always the same. */
 bool dfg_is_before(
@@ -308,4 +308,4 @@ DFG_MUST_CHECK struct dfg_err *dfg_location_note(
  * as other executors may do the same.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_explain(const struct executor *executor, uint32_t fetch);
-void dfg_keep_last_dead(const struct executor *executor, struct last_dead *place, struct last_dead last_dead);
+void dfg_keep_last_dead(const struct executor *executor, struct last_dead *slot, struct last_dead last_dead);

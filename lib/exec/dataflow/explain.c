@@ -2,11 +2,11 @@
 
 /* Explains why a fetch has no value when no node is left to run. */
 
-void dfg_keep_last_dead(const struct executor *executor, struct last_dead *place, struct last_dead last_dead)
+void dfg_keep_last_dead(const struct executor *executor, struct last_dead *slot, struct last_dead last_dead)
 {
 	last_dead.run = executor->run;
 	pthread_mutex_lock(&executor->plan->lock);
-	*place = last_dead;
+	*slot = last_dead;
 	pthread_mutex_unlock(&executor->plan->lock);
 }
 

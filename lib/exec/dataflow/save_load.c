@@ -51,8 +51,8 @@ static struct dfg_err *spill_value(struct executor *executor, struct dfg_keyed_s
 	struct dfg_tensor value = store->entry[number].tensor, spilled = {0};
 	dfg_buffer_ref(value.buffer);
 	dfg_unlock_for_work(executor);
-	struct dfg_err *err = dfg_spill_write(executor->plan->session->swap, &value, &spilled);
-	dfg_lock_again(executor);
+	struct dfg_err *err = dfg_spill_write(executor->plan->session->spill, &value, &spilled);
+	dfg_relock(executor);
 	struct dfg_keyed_entry *entry = &store->entry[number];
 	if (!err && entry->state == DFG_ENTRY_FULL && entry->tensor.buffer == value.buffer &&
 		entry->tensor.data == value.data && atomic_load(&value.buffer->refs) == 2) {
@@ -68,7 +68,7 @@ static struct dfg_err *spill_value(struct executor *executor, struct dfg_keyed_s
 /* Spills saved values, oldest first, while memory is short. */
 static struct dfg_err *spill_values(struct executor *executor, struct dfg_keyed_store *store)
 {
-	for (size_t e = store->looked; e < store->entries && dfg_spill_wants(executor->plan->session->swap); e++) {
+	for (size_t e = store->looked; e < store->entries && dfg_spill_wants(executor->plan->session->spill); e++) {
 		const struct dfg_keyed_entry *entry = &store->entry[e];
 		if (entry->state == DFG_ENTRY_FULL && dfg_spill_fits(&entry->tensor))
 			DFG_TRY(spill_value(executor, store, e));
@@ -86,7 +86,7 @@ struct dfg_err *dfg_executor_save(struct executor *executor, struct iteration_st
 	struct dfg_tensor value;
 	DFG_TRY(find_key(executor, iter, node, r->n_in - 1, &where));
 	if (dfg_keyed_store_find(where.store, where.key, &entry) != DFG_ENTRY_EMPTY)
-		return dfg_saved_again(where.key, where.keys);
+		return dfg_saved_twice(where.key, where.keys);
 	DFG_TRY(dfg_keyed_store_reach(where.store, where.key, &entry));
 	DFG_TRY(dfg_forward_value(iter->at[executor->frame_info->first_use[node]], false, &value));
 	dfg_keyed_store_fill(where.store, entry, &value);
@@ -94,7 +94,7 @@ struct dfg_err *dfg_executor_save(struct executor *executor, struct iteration_st
 	executor->live_saves++;
 	if (executor->frame_info->save_site[node].loads) {
 		DFG_TRY(wake_all(executor, entry));
-		return executor->plan->session->swap ? spill_values(executor, where.store) : NULL;
+		return executor->plan->session->spill ? spill_values(executor, where.store) : NULL;
 	}
 	dfg_keyed_store_drop(where.store, entry);
 	executor->live_saves--;
@@ -141,8 +141,8 @@ static struct dfg_err *take_value(struct executor *executor, uint32_t node, stru
 static struct dfg_err *unspill_value(struct executor *executor, struct dfg_tensor *tensor)
 {
 	dfg_unlock_for_work(executor);
-	struct dfg_err *err = dfg_spill_read(executor->plan->session->swap, tensor);
-	dfg_lock_again(executor);
+	struct dfg_err *err = dfg_spill_read(executor->plan->session->spill, tensor);
+	dfg_relock(executor);
 	return err;
 }
 

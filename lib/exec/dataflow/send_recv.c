@@ -101,7 +101,7 @@ static struct dfg_err *send_value(
 		dfg_unlock_for_work(executor);
 	struct dfg_err *err = dfg_rendezvous_offer(rendezvous, &pending->wait, tensor, out_held);
 	if (apart)
-		dfg_lock_again(executor);
+		dfg_relock(executor);
 	if (!*out_held) {
 		executor->expected--;
 		free_pending(executor, pending);

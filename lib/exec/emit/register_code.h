@@ -3,7 +3,7 @@
 #include "lib/graph/op.h"
 
 /*
- * Register code: a loop of a linear program as operations on scalars and jumps. A register is a place in the activation's
+ * Register code: a loop of a linear program as operations on scalars and jumps. A register is a location in the activation's
  * block, so that nothing has to be stored when the code is left: the interpreter can continue at any instruction.
  * Constants and feeds that a region reads have registers after the block, filled when it is entered.
  */

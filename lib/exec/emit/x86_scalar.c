@@ -91,7 +91,7 @@ static void emit_back(struct x86_emitter *e, const struct register_op *op, uint3
 	jump_to(e, x86_jump(out), op->to);
 }
 
-/* A function of the interpreter: it may change any place. */
+/* A function of the interpreter: it may change any location. */
 static void emit_call(struct x86_emitter *e, uint32_t number)
 {
 	struct x86_code *out = &e->out;
@@ -100,7 +100,7 @@ static void emit_call(struct x86_emitter *e, uint32_t number)
 	x86_op(out, 0, 0, 0xff, 2, FRAME(call));
 	x86_op(out, 0, 0, 0x85, RAX, x86_in(RAX));
 	x86_leave_if(e, X86_NE, number);
-	dfg_x86_load_places(e);
+	dfg_x86_load_locations(e);
 }
 
 static void emit_control(struct x86_emitter *e, const struct register_op *op, uint32_t number)
@@ -194,7 +194,7 @@ static void emit_op(struct x86_emitter *e, uint32_t number)
 		dfg_x86_int(e, op);
 }
 
-/* run(frame, from): saves the caller's registers, loads the places, and jumps to `from`. */
+/* run(frame, from): saves the caller's registers, loads the locations, and jumps to `from`. */
 static void emit_entry(struct x86_emitter *e)
 {
 	static const uint8_t kept[] = {RBX, RBP, R12, R13, R14, R15};
@@ -208,7 +208,7 @@ static void emit_entry(struct x86_emitter *e)
 	x86_op(out, 0, X86_WIDE, 0x8b, RBX, FRAME(block));
 	x86_op(out, 0, X86_WIDE, 0x8b, R14, FRAME(dead));
 	x86_op(out, 0, X86_WIDE, 0x8b, R15, FRAME(fuel));
-	dfg_x86_load_places(e);
+	dfg_x86_load_locations(e);
 	x86_op(out, 0, 0, 0xff, 4, x86_in(RAX));
 }
 
@@ -233,7 +233,7 @@ static void emit_exits(struct x86_emitter *e)
 
 static void emit_all(struct x86_emitter *e)
 {
-	dfg_x86_choose_places(e);
+	dfg_x86_choose_locations(e);
 	emit_entry(e);
 	for (uint32_t i = 0; i < e->code->count; i++) {
 		e->label[i] = e->out.size;
@@ -267,17 +267,17 @@ bool dfg_native_make(const struct register_code *code, struct native_code *out_n
 	if (count > OPS_MOST)
 		return false;
 	e.out.bytes = dfg_zeros(e.out.capacity, 1);
-	e.place = dfg_zeros(count * USES_MOST, sizeof *e.place);
+	e.location = dfg_zeros(count * USES_MOST, sizeof *e.location);
 	e.label = dfg_zeros(count, sizeof *e.label);
 	e.jump = dfg_zeros(count, sizeof *e.jump);
 	e.leave = dfg_zeros(count * LEAVES_MOST, sizeof *e.leave);
 	e.depth = dfg_zeros(count, sizeof *e.depth);
-	bool made = e.out.bytes && e.place && e.label && e.jump && e.leave && e.depth;
+	bool made = e.out.bytes && e.location && e.label && e.jump && e.leave && e.depth;
 	if (made)
 		emit_all(&e);
 	made = made && map_code(&e, out_native);
 	dfg_free(e.out.bytes);
-	dfg_free(e.place);
+	dfg_free(e.location);
 	dfg_free(e.label);
 	dfg_free(e.jump);
 	dfg_free(e.leave);

@@ -5,7 +5,7 @@
 
 /*
  * Register code as machine code of x86-64. The most used registers are in the processor's; each result is also stored in its
- * place, so that the machine code can be left, and entered, at any op.
+ * location, so that the machine code can be left, and entered, at any op.
  */
 struct native_frame {
 	char *block;

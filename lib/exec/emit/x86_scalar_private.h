@@ -7,7 +7,7 @@
 
 /*
  * How register code becomes machine code. RBX is the block, RBP the frame, R14 and R15 count passed instructions and fuel.
- * RAX, RCX, RDX and XMM0 to XMM2 hold the operands of the running op. The others hold the places that ops use most, weighted
+ * RAX, RCX, RDX and XMM0 to XMM2 hold the operands of the running op. The others hold the locations that ops use most, weighted
  * by the depth of their loops.
  */
 enum { UNCACHED = 255 };
@@ -50,8 +50,8 @@ struct x86_shape {
 };
 extern const struct x86_shape dfg_x86_shapes[REG_OPCODES];
 
-/* A place in the block that ops read or write, and the processor's register that has its value. */
-struct x86_place {
+/* A location in the block that ops read or write, and the processor's register that has its value. */
+struct x86_location {
 	uint32_t at;
 	uint8_t bytes;
 	uint8_t reg; /* UNCACHED: none */
@@ -67,8 +67,8 @@ struct x86_distance {
 struct x86_emitter {
 	const struct register_code *code;
 	struct x86_code out;
-	struct x86_place *place;
-	uint32_t places;
+	struct x86_location *location;
+	uint32_t locations;
 	size_t *label; /* by op */
 	struct x86_distance *jump, *leave;
 	uint32_t jumps, leaves;
@@ -86,22 +86,23 @@ static inline uint8_t x86_bytes_of(enum x86_type type)
 	return type == T_logical ? 1 : type == T_i32 || type == T_f32 ? 4 : 8;
 }
 
-static inline int x86_by_place(const void *a, const void *b)
+static inline int x86_by_location(const void *a, const void *b)
 {
-	uint32_t one = ((const struct x86_place *)a)->at, two = ((const struct x86_place *)b)->at;
+	uint32_t one = ((const struct x86_location *)a)->at, two = ((const struct x86_location *)b)->at;
 	return (one > two) - (one < two);
 }
 
-static inline struct x86_place *x86_find_place(const struct x86_emitter *e, uint32_t at)
+static inline struct x86_location *x86_find_location(const struct x86_emitter *e, uint32_t at)
 {
-	return bsearch(&(struct x86_place){.at = at}, e->place, e->places, sizeof *e->place, x86_by_place);
+	return bsearch(&(struct x86_location){.at = at}, e->location, e->locations, sizeof *e->location, x86_by_location);
 }
 
-/* The place as an operand of an op on its kind of registers. A place in a register of the other kind is read in memory. */
+/* The location as an operand of an op on its kind of registers. A location in a register of the other kind is read in memory. */
 static inline struct x86_operand x86_operand(const struct x86_emitter *e, uint32_t at, bool as_float)
 {
-	const struct x86_place *place = x86_find_place(e, at);
-	return place && place->reg != UNCACHED && place->is_float == as_float ? x86_in(place->reg) : x86_at(RBX, at);
+	const struct x86_location *location = x86_find_location(e, at);
+	return location && location->reg != UNCACHED && location->is_float == as_float ? x86_in(location->reg)
+																				   : x86_at(RBX, at);
 }
 
 static inline void x86_load_int(struct x86_emitter *e, uint32_t reg, struct x86_operand from, uint8_t bytes)
@@ -124,9 +125,9 @@ static inline void x86_store_int(struct x86_emitter *e, uint32_t at, uint32_t re
 {
 	if (at == e->code->unread)
 		return;
-	const struct x86_place *place = x86_find_place(e, at);
-	if (place->reg != UNCACHED)
-		x86_op(&e->out, 0, bytes == 8 ? X86_WIDE : 0, 0x8b, place->reg, x86_in(reg));
+	const struct x86_location *location = x86_find_location(e, at);
+	if (location->reg != UNCACHED)
+		x86_op(&e->out, 0, bytes == 8 ? X86_WIDE : 0, 0x8b, location->reg, x86_in(reg));
 	if (bytes == 1)
 		x86_op(&e->out, 0, X86_BYTE, 0x88, reg, x86_at(RBX, at));
 	else
@@ -135,9 +136,9 @@ static inline void x86_store_int(struct x86_emitter *e, uint32_t at, uint32_t re
 
 static inline void x86_store_float(struct x86_emitter *e, uint32_t at, uint32_t xmm, uint8_t bytes)
 {
-	const struct x86_place *place = x86_find_place(e, at);
-	if (place->reg != UNCACHED)
-		x86_op(&e->out, 0, 0, 0x0f28, place->reg, x86_in(xmm));
+	const struct x86_location *location = x86_find_location(e, at);
+	if (location->reg != UNCACHED)
+		x86_op(&e->out, 0, 0, 0x0f28, location->reg, x86_in(xmm));
 	x86_op(&e->out, bytes == 4 ? 0xf3 : 0xf2, 0, 0x0f11, xmm, x86_at(RBX, at));
 }
 
@@ -150,9 +151,9 @@ static inline void x86_leave_if(struct x86_emitter *e, enum x86_condition condit
 	e->leave[e->leaves++] = (struct x86_distance){x86_jump_if(&e->out, condition), op};
 }
 
-/* x86_places.c: chooses the places that are in registers; loads them from the block. */
-void dfg_x86_choose_places(struct x86_emitter *e);
-void dfg_x86_load_places(struct x86_emitter *e);
+/* x86_locations.c: chooses the locations that are in registers; loads them from the block. */
+void dfg_x86_choose_locations(struct x86_emitter *e);
+void dfg_x86_load_locations(struct x86_emitter *e);
 
 /* x86_values.c: ops that compute a value. A divisor of zero leaves the code before op `number`. */
 void dfg_x86_int(struct x86_emitter *e, const struct register_op *op);

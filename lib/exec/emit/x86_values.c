@@ -233,8 +233,8 @@ void dfg_x86_comparison(struct x86_emitter *e, const struct register_op *op)
 
 static void store_bytes(struct x86_emitter *e, uint32_t at, uint8_t bytes)
 {
-	const struct x86_place *place = x86_find_place(e, at);
-	if (place->reg != UNCACHED && place->is_float) {
+	const struct x86_location *location = x86_find_location(e, at);
+	if (location->reg != UNCACHED && location->is_float) {
 		x86_op(&e->out, 0x66, bytes == 8 ? X86_WIDE : 0, 0x0f6e, 0, x86_in(RAX));
 		x86_store_float(e, at, 0, bytes);
 	} else {

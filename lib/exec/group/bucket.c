@@ -167,7 +167,7 @@ struct dfg_err *dfg_bucket_read(const struct group_bucket *bucket, uint32_t i, s
 		.dtype = bucket->dtype,
 		.shape = bucket->shape[i],
 		.data = (char *)bucket->result->data + bucket->offset[i] * size,
-		.room = (size_t)dfg_shape_count(&bucket->shape[i]) * dfg_dtype_size(bucket->dtype),
+		.capacity = (size_t)dfg_shape_count(&bucket->shape[i]) * dfg_dtype_size(bucket->dtype),
 		.buffer = dfg_buffer_ref(bucket->result),
 	};
 	return NULL;

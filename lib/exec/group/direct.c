@@ -49,7 +49,7 @@ static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint
 																	  .tensor = {.dtype = dtype,
 																		  .shape = DFG_SHAPE_VECTOR((int64_t)count),
 																		  .data = (char *)buffer->data + first * size,
-																		  .room = count * size,
+																		  .capacity = count * size,
 																		  .buffer = dfg_buffer_ref(buffer)}}};
 	if (key->iteration[PART] != LAYOUT)
 		count_sent(group, to, count * size);

@@ -457,7 +457,7 @@ struct dfg_err *dfg_group_place(struct dfg_group *group, uint32_t number, uint32
 	*out_tensor = (struct dfg_tensor){.dtype = bucket->dtype,
 		.shape = bucket->shape[i],
 		.data = (char *)buffer->data + at,
-		.room = buffer->room - at};
+		.capacity = buffer->capacity - at};
 	dfg_buffer_unref(buffer);
 	return NULL;
 }

@@ -209,7 +209,7 @@ static void make_places(const struct dfg_group *group, const struct group_bucket
 	for (uint32_t i = shared->first[group->self]; i < shared->first[group->self + 1]; i++) {
 		struct dfg_buffer *place = &own->place[i - shared->first[group->self]];
 		place->holds = dfg_bucket_sum_dtype(bucket->dtype);
-		place->room = own->stride;
+		place->capacity = own->stride;
 		place->data = own->value + i * own->stride;
 		atomic_init(&place->refs, 1);
 	}
@@ -227,7 +227,7 @@ struct dfg_err *dfg_shared_map_view(struct group_shared *shared, struct shared_b
 		return err;
 	}
 	view->bytes = bytes;
-	view->buffer.room = bucket->stride;
+	view->buffer.capacity = bucket->stride;
 	view->buffer.release = unmap_view;
 	atomic_init(&view->buffer.refs, 1);
 	bucket->view = view;

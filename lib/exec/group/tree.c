@@ -60,7 +60,7 @@ static void drop_spares(struct dfg_tree_sum *sum)
 void dfg_tree_sum_give(struct dfg_tree_sum *sum, struct dfg_buffer *buffer)
 {
 	bool alone = buffer && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1 &&
-				 buffer->room >= sum->count * dfg_dtype_size(sum->dtype);
+				 buffer->capacity >= sum->count * dfg_dtype_size(sum->dtype);
 	if (alone && sum->spares <= sum->shards &&
 		dfg_reserve(&sum->spare, &sum->spare_capacity, sum->spares + 1, sizeof(struct dfg_buffer *)))
 		sum->spare[sum->spares++] = buffer;

@@ -52,7 +52,7 @@ static struct dfg_err *allocate_output(struct dfg_kernel *ctx, int i, size_t byt
 	runner_of(ctx)->took = true;
 	dfg_buffer_unref(tensor->buffer);
 	tensor->data = buffer->data;
-	tensor->room = bytes;
+	tensor->capacity = bytes;
 	tensor->buffer = buffer;
 	return NULL;
 }
@@ -71,7 +71,7 @@ static struct dfg_err *more_scratch(struct runner *runner, size_t bytes, void **
 static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
 {
 	struct runner *runner = runner_of(ctx);
-	size_t left = runner->scratch_room - runner->scratch_used;
+	size_t left = runner->scratch_capacity - runner->scratch_used;
 	if (bytes > left)
 		return more_scratch(runner, bytes, out_memory);
 	*out_memory = runner->scratch + runner->scratch_used;
@@ -94,11 +94,11 @@ static void end_scratch(struct runner *runner)
 		dfg_free(extra);
 	}
 	wanted = wanted < SCRATCH_FIRST ? SCRATCH_FIRST : wanted;
-	if (wanted > SCRATCH_KEPT || wanted <= runner->scratch_room)
+	if (wanted > SCRATCH_KEPT || wanted <= runner->scratch_capacity)
 		return;
 	dfg_free(runner->scratch);
 	runner->scratch = dfg_mem->take(dfg_mem, wanted, DFG_ALIGN);
-	runner->scratch_room = runner->scratch ? wanted : 0;
+	runner->scratch_capacity = runner->scratch ? wanted : 0;
 }
 
 void dfg_runner_release(struct runner *runner)
@@ -173,12 +173,12 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 	return runner->pause(runner, out_pause);
 }
 
-static const struct dfg_kernel_services host = {
+static const struct dfg_kernel_services services = {
 	allocate_output, scratch, parallel, retain_input, give_output, state, ref, give_ref, alone, paused, pause};
 
 const struct dfg_kernel_services *dfg_runner_services(void)
 {
-	return &host;
+	return &services;
 }
 
 /* Small operands of one shape: calls only the row. */
@@ -204,7 +204,7 @@ static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct plan_node *n
 static struct dfg_err *run_kernel(
 	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
-	struct dfg_kernel ctx = {node->call, in, out, &host, runner};
+	struct dfg_kernel ctx = {node->call, in, out, &services, runner};
 	runner->node = node;
 	struct dfg_err *err = node->row ? run_row(&ctx, node) : node->run(&ctx);
 	if (runner->scratch_used || runner->extra)
@@ -243,7 +243,7 @@ struct dfg_err *dfg_runner_run(
 struct dfg_err *dfg_runner_check_domain(
 	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
-	struct dfg_kernel ctx = {node->call, in, out, &host, runner};
+	struct dfg_kernel ctx = {node->call, in, out, &services, runner};
 	return node->call->op->guard(&ctx);
 }
 
@@ -323,7 +323,7 @@ struct dfg_err *dfg_scalar(struct dfg_session *session, enum dfg_dtype dtype, st
 		.dtype = dtype,
 		.shape = DFG_SHAPE_SCALAR,
 		.data = buffer->data,
-		.room = buffer->room,
+		.capacity = buffer->capacity,
 		.buffer = buffer,
 	};
 	return NULL;

@@ -11,7 +11,7 @@ struct runner {
 	const struct plan_node *node;
 	uint32_t in_place; /* bit i: no other node reads input i, so an output may use its buffer */
 	char *scratch;     /* kept from kernel to kernel; requests that do not fit have blocks of their own */
-	size_t scratch_room, scratch_used;
+	size_t scratch_capacity, scratch_used;
 	struct extra *extra;
 	bool took;                 /* a kernel took or gave away a buffer; never reset here */
 	struct executor *executor; /* the executor that it works for; NULL: an activation */

@@ -371,10 +371,11 @@ static bool is_only_read(struct program_builder *builder, const struct instructi
 		   makes(builder, maker, use[i]);
 }
 
-static void move_values(struct program_builder *builder, struct instruction *instruction, uint32_t o, struct move *room)
+static void move_values(
+	struct program_builder *builder, struct instruction *instruction, uint32_t o, struct move *moves)
 {
 	const uint32_t *from = builder->program->use + instruction->first, *to = from + instruction->n_in;
-	struct moving moving = {.builder = builder, .left = room};
+	struct moving moving = {.builder = builder, .left = moves};
 	instruction->first_move = builder->program->moves_made;
 	for (uint32_t i = 0; i < instruction->n_in; i++) {
 		uint8_t kind = kind_of(builder, from[i], to[i]);
@@ -396,12 +397,12 @@ struct dfg_err *dfg_program_move_variables(struct program_builder *builder)
 			most = program->code[o].n_in > most ? program->code[o].n_in : most;
 			all += 2 * (size_t)program->code[o].n_in;
 		}
-	struct move *room = dfg_arena_zeros(builder->scratch, most, sizeof *room);
+	struct move *moves = dfg_arena_zeros(builder->scratch, most, sizeof *moves);
 	program->move = dfg_arena_zeros(&program->arena, all, sizeof *program->move);
-	if (!room || !program->move)
+	if (!moves || !program->move)
 		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t o = 0; o < program->count; o++)
 		if (program->code[o].kind == INSTR_LOOP_ENTER || program->code[o].kind == INSTR_LOOP_BACK)
-			move_values(builder, &program->code[o], o, room);
+			move_values(builder, &program->code[o], o, moves);
 	return NULL;
 }

@@ -32,7 +32,7 @@ static struct dfg_err *start_with_known_value(struct program_builder *builder, u
 	*tensor = (struct dfg_tensor){.dtype = fact->dtype,
 		.shape = shape,
 		.data = data,
-		.room = (size_t)fact->known->count * dfg_dtype_size(fact->dtype)};
+		.capacity = (size_t)fact->known->count * dfg_dtype_size(fact->dtype)};
 	return NULL;
 }
 

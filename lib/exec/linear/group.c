@@ -9,7 +9,7 @@
  * values between them need no memory, as one instruction computes them tile by tile.
  *
  * All members of a group are under one condition in one loop, so that they run or are jumped over together. The group runs
- * at the place of one member: after all instructions that make its operands, and before all that read its results. All
+ * at the position of one member: after all instructions that make its operands, and before all that read its results. All
  * other instructions keep their order. No group reaches over an instruction that changes state or may wait, so a group
  * delays no Send, and a variable has the same value for all of its members.
  */
@@ -229,7 +229,7 @@ static bool is_inside(const struct finder *of, uint32_t slot)
 	return of->writers.first[slot + 1] - first == 1 && of->candidate.is_member[of->writers.item[first]];
 }
 
-static bool has_room_for(const struct finder *of, uint32_t o)
+static bool fits_tile(const struct finder *of, uint32_t o)
 {
 	const struct candidate *candidate = &of->candidate;
 	const struct instruction *instruction = &of->builder->program->code[o];
@@ -280,13 +280,13 @@ static uint32_t last_writer(const struct finder *of, uint32_t member)
 	return last;
 }
 
-/* Finds the place of the group: that of its last member before the first reader. False: there is none. */
-static bool find_place(struct finder *of, uint32_t *out_blocker)
+/* Finds the position of the group: that of its last member before the first reader. False: there is none. */
+static bool find_position(struct finder *of, uint32_t *out_blocker)
 {
 	struct candidate *candidate = &of->candidate;
 	uint32_t low = 0, high = DFG_NONE;
 	*out_blocker = DFG_NONE;
-	candidate->place = DFG_NONE;
+	candidate->position = DFG_NONE;
 	for (uint32_t i = 0; i < candidate->members; i++) {
 		uint32_t member = candidate->member[i], low_here = last_writer(of, member);
 		bool reads;
@@ -304,8 +304,8 @@ static bool find_place(struct finder *of, uint32_t *out_blocker)
 	}
 	for (uint32_t i = 0; i < candidate->members; i++)
 		if (candidate->member[i] < high && candidate->member[i] >= low)
-			candidate->place = candidate->member[i];
-	return candidate->place != DFG_NONE;
+			candidate->position = candidate->member[i];
+	return candidate->position != DFG_NONE;
 }
 
 static bool may_join(const struct finder *of, uint32_t o)
@@ -343,13 +343,13 @@ static void take_out(struct candidate *candidate, uint32_t o)
 static bool all_fit(const struct finder *of)
 {
 	for (uint32_t i = 0; i < of->candidate.members; i++)
-		if (!has_room_for(of, of->candidate.member[i]))
+		if (!fits_tile(of, of->candidate.member[i]))
 			return false;
 	return true;
 }
 
 /*
- * Adds the instruction, and if the group has no place then because others read its values before, those too. Nothing is
+ * Adds the instruction, and if the group has no position then because others read its values before, those too. Nothing is
  * added if that does not help.
  */
 static bool try_join(struct finder *of, uint32_t o)
@@ -360,7 +360,7 @@ static bool try_join(struct finder *of, uint32_t o)
 		added[n++] = blocker;
 		if (!all_fit(of))
 			break;
-		if (find_place(of, &blocker))
+		if (find_position(of, &blocker))
 			return true;
 	}
 	while (n)
@@ -438,11 +438,11 @@ static bool grow_from(struct finder *of, uint32_t seed, const struct dfg_shape *
 		return false;
 	insert(candidate, seed);
 	of->tried[seed] = ++of->growths;
-	if (!has_room_for(of, seed) || !find_place(of, &blocker))
+	if (!fits_tile(of, seed) || !find_position(of, &blocker))
 		return false;
 	grow(of);
 	count_members(of, &computing, &reductions);
-	return find_place(of, &blocker) && computing > 1 && !reductions == !columns;
+	return find_position(of, &blocker) && computing > 1 && !reductions == !columns;
 }
 
 /* The elements of a row are those of the last dim, or what a reduction combines. */
@@ -461,7 +461,7 @@ static struct dfg_err *try_seed(struct finder *of, uint32_t seed)
 		DFG_TRY(dfg_group_make(of->builder, &of->candidate, of->kind, &made));
 	for (uint32_t i = 0; made && i < of->candidate.members; i++) {
 		of->taken[of->candidate.member[i]] = true;
-		of->runs_at[of->candidate.member[i]] = of->candidate.place;
+		of->runs_at[of->candidate.member[i]] = of->candidate.position;
 	}
 	clear(&of->candidate);
 	return NULL;

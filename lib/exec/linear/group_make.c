@@ -179,13 +179,13 @@ static struct dfg_err *list_members(struct group_maker *of)
 	return NULL;
 }
 
-/* The instruction of the group takes the place of one member; the others do nothing. */
+/* The instruction of the group replaces one member; the others do nothing. */
 static void replace_members(struct group_maker *of)
 {
 	struct program_builder *builder = of->builder;
 	struct program *program = builder->program;
 	const struct candidate *candidate = of->candidate;
-	struct instruction *place = &program->code[candidate->place];
+	struct instruction *runs_at = &program->code[candidate->position];
 	uint32_t first = program->uses, n_out = 0;
 	for (uint32_t i = 0; i < of->operands; i++)
 		program->use[program->uses++] = of->operand[i];
@@ -195,7 +195,7 @@ static void replace_members(struct group_maker *of)
 			program->use[program->uses++] = slot;
 			program->start[slot] = (struct dfg_tensor){.dtype = builder->fact[slot].dtype,
 				.shape = builder->fact[slot].shape,
-				.room = dfg_slot_bytes(builder, slot)};
+				.capacity = dfg_slot_bytes(builder, slot)};
 			n_out++;
 		} else {
 			builder->storage[slot] = DFG_NONE;
@@ -206,13 +206,13 @@ static void replace_members(struct group_maker *of)
 		old->kind = INSTR_NOP;
 		old->n_in = old->n_out = 0;
 	}
-	place->kind = INSTR_GROUP;
+	runs_at->kind = INSTR_GROUP;
 	program->groups++;
 	program->grouped += of->group->members;
-	place->group = of->group;
-	place->first = first;
-	place->n_in = (uint16_t)of->operands;
-	place->n_out = (uint16_t)n_out;
+	runs_at->group = of->group;
+	runs_at->first = first;
+	runs_at->n_in = (uint16_t)of->operands;
+	runs_at->n_out = (uint16_t)n_out;
 }
 
 struct dfg_err *dfg_group_make(

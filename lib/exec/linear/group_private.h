@@ -34,8 +34,8 @@ struct candidate {
 	uint32_t member[MEMBERS_MOST]; /* instructions, in the order of the program */
 	bool stored[MEMBERS_MOST];     /* others read its value */
 	uint32_t members;
-	uint32_t place;  /* the member in whose place the group runs */
-	bool *is_member; /* by instruction */
+	uint32_t position; /* the member at whose position the group runs */
+	bool *is_member;   /* by instruction */
 };
 
 static inline uint32_t dfg_member_slot(const struct program *program, uint32_t o)

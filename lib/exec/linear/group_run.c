@@ -8,7 +8,7 @@ static struct dfg_err *take_output(struct activation *activation, uint32_t slot)
 	struct dfg_buffer *buffer;
 	dfg_tensor_release(out);
 	*out = activation->program->start[slot];
-	DFG_TRY(dfg_buffer_pool_take(activation->plan->session->buffers, out->dtype, out->room, &buffer));
+	DFG_TRY(dfg_buffer_pool_take(activation->plan->session->buffers, out->dtype, out->capacity, &buffer));
 	out->buffer = buffer;
 	out->data = buffer->data;
 	activation->runner.took = true;

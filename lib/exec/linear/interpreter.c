@@ -44,8 +44,8 @@ static struct dfg_err *return_to_block(struct activation *activation, uint32_t s
 	const struct dfg_tensor *start = &activation->program->start[slot];
 	struct dfg_err *err = fits(&given, start) ? NULL : misfit(&given, start);
 	dfg_activation_start_slot(activation, slot);
-	if (!err && start->room)
-		memcpy(activation->tensor[slot].data, given.data, start->room);
+	if (!err && start->capacity)
+		memcpy(activation->tensor[slot].data, given.data, start->capacity);
 	dfg_tensor_release(&given);
 	return err;
 }
@@ -60,8 +60,8 @@ static struct dfg_err *copy_in(struct activation *activation, const struct dfg_t
 	else
 		value = *from;
 	struct dfg_err *err = fits(&value, start) ? NULL : misfit(&value, start);
-	if (!err && start->room)
-		memmove(activation->tensor[to].data, value.data, start->room);
+	if (!err && start->capacity)
+		memmove(activation->tensor[to].data, value.data, start->capacity);
 	if (dfg_is_ref(from))
 		dfg_tensor_release(&value);
 	return err;
@@ -109,7 +109,7 @@ static struct dfg_err *run_row_new(struct activation *activation, const struct i
 	struct dfg_tensor *out = &activation->tensor[slot];
 	struct dfg_buffer *buffer;
 	*out = activation->program->start[slot];
-	DFG_TRY(dfg_buffer_pool_take(activation->plan->session->buffers, out->dtype, out->room, &buffer));
+	DFG_TRY(dfg_buffer_pool_take(activation->plan->session->buffers, out->dtype, out->capacity, &buffer));
 	out->buffer = buffer;
 	out->data = buffer->data;
 	run_row(activation, instruction);
@@ -390,7 +390,7 @@ static struct dfg_err *run_loop_back(
 	if (activation->limited)
 		DFG_TRY(dfg_interpret_limits(activation, instruction->loop));
 	DFG_TRY(run_moves(activation, instruction));
-	dfg_interpret_releases(activation, instruction, instruction->n_again);
+	dfg_interpret_releases(activation, instruction, instruction->n_renewed);
 	*out_next = activation->program->code + instruction->to;
 	return NULL;
 }

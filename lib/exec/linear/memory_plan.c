@@ -57,7 +57,7 @@ static void start_tensor(struct program_builder *builder, uint32_t slot)
 {
 	const struct dfg_inferred *fact = &builder->fact[slot];
 	builder->program->start[slot] =
-		(struct dfg_tensor){.dtype = fact->dtype, .shape = fact->shape, .room = dfg_slot_bytes(builder, slot)};
+		(struct dfg_tensor){.dtype = fact->dtype, .shape = fact->shape, .capacity = dfg_slot_bytes(builder, slot)};
 }
 
 static bool is_fixed(const struct program_builder *builder, uint32_t slot)
@@ -210,10 +210,10 @@ static void fix_copies(struct program_builder *builder)
 			builder->storage[in] != DFG_NONE && dfg_storage_root(builder, in) == dfg_storage_root(builder, out)
 				? INSTR_NOP
 				: INSTR_COPY;
-		instruction->n = (int64_t)program->start[out].room;
+		instruction->n = (int64_t)program->start[out].capacity;
 	}
 	for (uint32_t m = 0; m < program->moves_made; m++)
-		program->move[m].bytes = program->start[program->move[m].to].room;
+		program->move[m].bytes = program->start[program->move[m].to].capacity;
 }
 
 /* The shape of a view outside the block is set at the start; its address in the step. */

@@ -27,7 +27,7 @@ struct placed {
 	uint32_t count;
 };
 
-static void place(struct placed *placed, struct live_range *range)
+static void assign_offset(struct placed *placed, struct live_range *range)
 {
 	size_t offset = 0;
 	for (uint32_t i = 0; i < placed->count; i++) {
@@ -74,7 +74,7 @@ static size_t pack_large(struct live_range **order, uint32_t count, struct place
 {
 	size_t bytes = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		place(placed, order[i]);
+		assign_offset(placed, order[i]);
 		if (order[i]->offset + align(order[i]->bytes) > bytes)
 			bytes = order[i]->offset + align(order[i]->bytes);
 	}

@@ -52,8 +52,8 @@ struct instruction {
 	uint32_t in_place;
 	/* range of program->release: reference-counted slots that it is the last to read */
 	uint32_t first_release, n_release;
-	uint32_t n_again; /* for INSTR_LOOP_BACK: how many of these each iteration computes anew */
-	uint32_t to;      /* target of a jump */
+	uint32_t n_renewed; /* for INSTR_LOOP_BACK: how many of these each iteration computes anew */
+	uint32_t to;        /* target of a jump */
 	/* loop: the one that contains it; for INSTR_LOOP_ENTER and INSTR_LOOP_BACK the one that it begins or ends */
 	uint32_t predicate, condition, loop;
 	int32_t side;

@@ -220,7 +220,7 @@ static void add_back(struct translator *t, const struct instruction *instruction
 		add_op(t, REG_BACK_TEST, number)->predicate = instruction->predicate;
 	}
 	add_moves(t, instruction, number);
-	if (instruction->n_again)
+	if (instruction->n_renewed)
 		add_op(t, REG_AGAIN, number);
 	struct register_op *back = add_op(t, REG_BACK, number);
 	back->to = t->op_of[instruction->to];

@@ -10,7 +10,7 @@
  */
 struct region {
 	struct register_code code;
-	atomic_ullong trips; /* iterations in register code so far */
+	atomic_ullong iterations; /* run as register code so far */
 	/* the machine code; NULL: it had too few iterations so far, or none could be made */
 	_Atomic(const struct native_code *) native;
 	struct native_code made; /* protected by the plan's lock, as is the next */

@@ -2,13 +2,13 @@
 
 /* Register code as machine code: when it is made, and how it is run. */
 
-enum { TRIPS = 4096 }; /* iterations after which machine code is made */
+enum { ITERATIONS = 4096 }; /* iterations after which machine code is made */
 
 const struct native_code *dfg_region_native(const struct activation *activation, struct region *region)
 {
 	uint64_t after = activation->watch.options->emit_loops_after;
 	const struct native_code *native = atomic_load_explicit(&region->native, memory_order_acquire);
-	if (native || atomic_load_explicit(&region->trips, memory_order_relaxed) < (after ? after : TRIPS))
+	if (native || atomic_load_explicit(&region->iterations, memory_order_relaxed) < (after ? after : ITERATIONS))
 		return native;
 	pthread_mutex_lock(&activation->program->plan->lock);
 	if (!region->tried && dfg_native_make(&region->code, &region->made))

@@ -96,7 +96,7 @@ struct dfg_err *dfg_register_call(struct activation *activation, const struct re
 	case REG_MOVE:
 		return dfg_interpret_move(activation, op->a);
 	case REG_AGAIN:
-		dfg_interpret_releases(activation, instruction, instruction->n_again);
+		dfg_interpret_releases(activation, instruction, instruction->n_renewed);
 		return NULL;
 	case REG_LOOP_END:
 		activation->frames--;
@@ -270,7 +270,7 @@ struct dfg_err *dfg_region_run(
 		if (!err)
 			err = run_ops(activation, &state);
 		activation->iterations += full - state.fuel;
-		atomic_fetch_add_explicit(&region->trips, full - state.fuel, memory_order_relaxed);
+		atomic_fetch_add_explicit(&region->iterations, full - state.fuel, memory_order_relaxed);
 		if (!err && state.back)
 			err = check_limits(activation, state.back);
 	} while (!err && state.back);

@@ -42,20 +42,20 @@ static void release_in_loop(struct releasing *of, uint32_t slot, uint32_t last)
 		return;
 	release_at(of, builder->back[maker->loop], slot);
 	if (!of->fill)
-		builder->program->code[builder->back[maker->loop]].n_again++;
+		builder->program->code[builder->back[maker->loop]].n_renewed++;
 }
 
-static void release_slot(struct releasing *of, uint32_t slot, bool again)
+static void release_slot(struct releasing *of, uint32_t slot, bool renewed)
 {
 	struct program_builder *builder = of->builder;
 	uint32_t group = dfg_alias_class(builder, slot), last = builder->last[group];
-	if (again)
+	if (renewed)
 		release_in_loop(of, slot, last);
-	if (last >= builder->program->count || is_recomputed(builder, slot, &builder->program->code[last]) != again)
+	if (last >= builder->program->count || is_recomputed(builder, slot, &builder->program->code[last]) != renewed)
 		return;
 	release_at(of, last, slot);
 	if (!of->fill)
-		builder->program->code[last].n_again += again;
+		builder->program->code[last].n_renewed += renewed;
 	for (uint32_t o = of->around[last]; o != DFG_NONE && builder->first[group] < o; o = of->around[o])
 		release_at(of, o, slot);
 }
@@ -63,9 +63,9 @@ static void release_slot(struct releasing *of, uint32_t slot, bool again)
 static void release_slots(struct releasing *of)
 {
 	const struct program *program = of->builder->program;
-	for (int again = 1; again >= 0; again--)
+	for (int renewed = 1; renewed >= 0; renewed--)
 		for (uint32_t i = 0; i < program->n_counted; i++)
-			release_slot(of, program->counted[i], again);
+			release_slot(of, program->counted[i], renewed);
 }
 
 static void find_enclosing_branches(struct releasing *of)

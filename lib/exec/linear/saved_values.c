@@ -17,19 +17,19 @@ static int compare(const int64_t *a, const int64_t *b, int keys)
 
 static struct dfg_err *put_index(struct saved_values *saved, const int64_t *key, size_t entry)
 {
-	struct dfg_keyed_entry *place;
-	DFG_TRY(dfg_keyed_store_reach(&saved->index, key, &place));
-	place->mark = (uint32_t)entry + 1;
+	struct dfg_keyed_entry *slot;
+	DFG_TRY(dfg_keyed_store_reach(&saved->index, key, &slot));
+	slot->mark = (uint32_t)entry + 1;
 	return NULL;
 }
 
 static bool find_index(struct saved_values *saved, const int64_t *key, size_t *out_entry)
 {
-	struct dfg_keyed_entry *place = NULL;
-	dfg_keyed_store_find(&saved->index, key, &place);
-	if (!place || !place->mark)
+	struct dfg_keyed_entry *slot = NULL;
+	dfg_keyed_store_find(&saved->index, key, &slot);
+	if (!slot || !slot->mark)
 		return false;
-	*out_entry = place->mark - 1;
+	*out_entry = slot->mark - 1;
 	return true;
 }
 
@@ -50,14 +50,14 @@ static struct dfg_err *add_key(struct saved_values *saved, const int64_t *key)
 	size_t entry = saved->count, keys = (size_t)saved->keys, other;
 	int order = entry ? compare(key, saved->key + (entry - 1) * keys, saved->keys) : 0;
 	if (entry && !order)
-		return dfg_saved_again(key, saved->keys);
+		return dfg_saved_twice(key, saved->keys);
 	if (entry == 1)
 		saved->order = order;
 	else if (entry && order != saved->order && saved->order != INDEXED)
 		DFG_TRY(make_index(saved));
 	if (saved->order == INDEXED && entry) {
 		if (find_index(saved, key, &other))
-			return dfg_saved_again(key, saved->keys);
+			return dfg_saved_twice(key, saved->keys);
 		DFG_TRY(put_index(saved, key, entry));
 	}
 	if (!dfg_reserve(&saved->key, &saved->key_capacity, (entry + 1) * keys, sizeof *saved->key) ||
@@ -73,7 +73,7 @@ static struct dfg_err *take_like(struct dfg_session *session, const struct dfg_t
 {
 	struct dfg_buffer *buffer;
 	DFG_TRY(dfg_buffer_pool_take(session->buffers, from->dtype, dfg_tensor_bytes(from), &buffer));
-	*to = (struct dfg_tensor){from->dtype, from->shape, buffer->data, buffer->room, buffer};
+	*to = (struct dfg_tensor){from->dtype, from->shape, buffer->data, buffer->capacity, buffer};
 	return NULL;
 }
 
@@ -83,18 +83,18 @@ static struct dfg_err *keep_value(struct dfg_session *session, const struct dfg_
 	if (from->buffer || dfg_is_ref(from))
 		return dfg_forward_value(from, false, to);
 	DFG_TRY(take_like(session, from, to));
-	if (to->room)
-		memcpy(to->data, from->data, to->room);
+	if (to->capacity)
+		memcpy(to->data, from->data, to->capacity);
 	return NULL;
 }
 
 /* Spills values, oldest first, while memory is short. */
-static struct dfg_err *spill_values(struct saved_values *saved, struct dfg_spill *swap)
+static struct dfg_err *spill_values(struct saved_values *saved, struct dfg_spill *spill)
 {
-	for (size_t e = saved->looked; e < saved->count && dfg_spill_wants(swap); e++) {
+	for (size_t e = saved->looked; e < saved->count && dfg_spill_wants(spill); e++) {
 		struct dfg_tensor *value = &saved->value[e], spilled;
 		if (dfg_spill_fits(value)) {
-			DFG_TRY(dfg_spill_write(swap, value, &spilled));
+			DFG_TRY(dfg_spill_write(spill, value, &spilled));
 			dfg_tensor_release(value);
 			*value = spilled;
 		}
@@ -123,7 +123,7 @@ struct dfg_err *dfg_saved_put(struct saved_values *saved, struct dfg_session *se
 		DFG_TRY(keep_value(session, in[0], &saved->value[entry]));
 	}
 	saved->count++;
-	return session->swap && !saved->bytes ? spill_values(saved, session->swap) : NULL;
+	return session->spill && !saved->bytes ? spill_values(saved, session->spill) : NULL;
 }
 
 static bool is_at(const struct saved_values *saved, size_t entry, const int64_t *key)
@@ -183,7 +183,7 @@ struct dfg_err *dfg_saved_get(struct saved_values *saved, const struct dfg_plan 
 	DFG_TRY(dfg_count_reader(plan, load, key, saved->keys, &saved->readers[entry], &last));
 	if (!saved->bytes) {
 		DFG_TRY(give_value(saved, entry, last, out));
-		return dfg_spill_has(out) ? dfg_spill_read(plan->session->swap, out) : NULL;
+		return dfg_spill_has(out) ? dfg_spill_read(plan->session->spill, out) : NULL;
 	}
 	if (!out->data)
 		DFG_TRY(take_like(plan->session, &saved->like, out));

@@ -290,8 +290,8 @@ static uint32_t loop_of_outputs(const struct dfg_plan *plan, const struct plan_n
 static struct dfg_err *visit_node(struct condition_finder *of, const struct plan_node *node)
 {
 	uint32_t condition, loop = loop_of_outputs(of->plan, node);
-	bool turns = node->role == DFG_NEXT_ITERATION; /* in the next iteration it is live */
-	DFG_TRY(condition_of(of, turns ? 0 : of->liveness.of[node - of->plan->node], loop, &condition));
+	bool is_next = node->role == DFG_NEXT_ITERATION; /* in the next iteration it is live */
+	DFG_TRY(condition_of(of, is_next ? 0 : of->liveness.of[node - of->plan->node], loop, &condition));
 	set_outputs(of, node, condition);
 	switch (node->role) {
 	case DFG_SWITCH:

@@ -1,6 +1,6 @@
 #include "lib/exec/plan/save_load.h"
 
-struct dfg_err *dfg_saved_again(const int64_t *key, int keys)
+struct dfg_err *dfg_saved_twice(const int64_t *key, int keys)
 {
 	return DFG_ERR(DFG_DATA, "saves key %s a second time", dfg_key_words(key, keys).s);
 }

@@ -11,7 +11,7 @@
  */
 
 /* The error of a Save whose key has been saved, and of a Load whose key no Save will define any more. */
-DFG_MUST_CHECK struct dfg_err *dfg_saved_again(const int64_t *key, int keys);
+DFG_MUST_CHECK struct dfg_err *dfg_saved_twice(const int64_t *key, int keys);
 DFG_MUST_CHECK struct dfg_err *dfg_never_saved(
 	const struct dfg_plan *plan, const struct plan_node *load, const int64_t *key, int keys);
 

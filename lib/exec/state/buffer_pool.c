@@ -89,9 +89,9 @@ static void release(struct dfg_buffer *buffer)
 	struct pooled *kept = (struct pooled *)buffer;
 	struct buffer_pool *buffers = buffer->owner;
 	size_t capacity;
-	class_of(buffer->room, &capacity);
+	class_of(buffer->capacity, &capacity);
 	pthread_mutex_lock(&buffers->lock);
-	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) - buffer->room;
+	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) - buffer->capacity;
 	atomic_store_explicit(&buffers->used_bytes, used, memory_order_relaxed);
 	buffers->out--;
 	size_t most = buffers->most_used > IDLE_LEAST ? buffers->most_used : IDLE_LEAST;
@@ -160,7 +160,7 @@ struct dfg_err *dfg_buffer_pool_take(
 		return DFG_ERR(DFG_MEMORY, "no memory for a tensor of %zu bytes", bytes);
 	kept->base = (struct dfg_buffer){
 		.holds = dtype,
-		.room = bytes,
+		.capacity = bytes,
 		.data = (char *)kept + HEAD,
 		.release = release,
 		.owner = buffers,

@@ -7,14 +7,14 @@
  * positions. An entry holds the value of a key, or its waiters; entries are reused.
  */
 /* Terminates because the table is never full. */
-static size_t find_place(const struct dfg_keyed_store *store, const int64_t *key)
+static size_t find_slot(const struct dfg_keyed_store *store, const int64_t *key)
 {
 	uint64_t hash = 0;
 	for (int i = 0; i < store->keys; i++)
 		hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)key[i];
 	hash = (hash >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 28 << 4 | (hash & 15);
 	size_t at = hash & (store->capacity - 1);
-	while (store->place[at].stamp == store->stamp &&
+	while (store->slot[at].stamp == store->stamp &&
 		   memcmp(&store->key[at * (size_t)store->keys], key, (size_t)store->keys * sizeof *key))
 		at = (at + 1) & (store->capacity - 1);
 	return at;
@@ -25,26 +25,26 @@ static struct dfg_err *grow(struct dfg_keyed_store *store)
 	struct dfg_keyed_store old = *store;
 	size_t keys = (size_t)store->keys;
 	store->capacity = old.capacity ? 2 * old.capacity : 16;
-	store->place = dfg_zeros(store->capacity, sizeof *store->place);
+	store->slot = dfg_zeros(store->capacity, sizeof *store->slot);
 	store->key = dfg_zeros(store->capacity, keys ? keys * sizeof *store->key : 1);
-	if (!store->place || !store->key || store->capacity > UINT32_MAX) {
-		dfg_free(store->place);
+	if (!store->slot || !store->key || store->capacity > UINT32_MAX) {
+		dfg_free(store->slot);
 		dfg_free(store->key);
 		*store = old;
 		return dfg_no_memory("the stored values");
 	}
 	store->stamp = 1;
 	for (size_t i = 0; i < old.capacity; i++) {
-		if (old.place[i].stamp != old.stamp)
+		if (old.slot[i].stamp != old.stamp)
 			continue;
 		const int64_t *key = &old.key[i * keys];
-		size_t at = find_place(store, key);
-		store->place[at] = (struct dfg_place){store->stamp, old.place[i].entry};
+		size_t at = find_slot(store, key);
+		store->slot[at] = (struct dfg_key_slot){store->stamp, old.slot[i].entry};
 		memcpy(&store->key[at * keys], key, keys * sizeof *key);
-		if (old.place[i].entry)
-			store->entry[old.place[i].entry - 1].place = (uint32_t)at;
+		if (old.slot[i].entry)
+			store->entry[old.slot[i].entry - 1].slot = (uint32_t)at;
 	}
-	dfg_free(old.place);
+	dfg_free(old.slot);
 	dfg_free(old.key);
 	return NULL;
 }
@@ -69,12 +69,12 @@ enum dfg_entry_state dfg_keyed_store_find(
 	*out_entry = NULL;
 	if (!store->used)
 		return DFG_ENTRY_EMPTY;
-	const struct dfg_place *place = &store->place[find_place(store, key)];
-	if (place->stamp != store->stamp)
+	const struct dfg_key_slot *slot = &store->slot[find_slot(store, key)];
+	if (slot->stamp != store->stamp)
 		return DFG_ENTRY_EMPTY;
-	if (!place->entry)
+	if (!slot->entry)
 		return DFG_ENTRY_SPENT;
-	*out_entry = &store->entry[place->entry - 1];
+	*out_entry = &store->entry[slot->entry - 1];
 	return (*out_entry)->state;
 }
 
@@ -89,12 +89,12 @@ struct dfg_err *dfg_keyed_store_reach(
 	if (store->used >= store->capacity - store->capacity / 4)
 		DFG_TRY(grow(store));
 	DFG_TRY(take_entry(store, &number));
-	size_t at = find_place(store, key);
-	store->place[at] = (struct dfg_place){store->stamp, number + 1};
+	size_t at = find_slot(store, key);
+	store->slot[at] = (struct dfg_key_slot){store->stamp, number + 1};
 	memcpy(&store->key[at * (size_t)store->keys], key, (size_t)store->keys * sizeof *key);
 	store->used++;
 	*out_entry = &store->entry[number];
-	**out_entry = (struct dfg_keyed_entry){.place = (uint32_t)at};
+	**out_entry = (struct dfg_keyed_entry){.slot = (uint32_t)at};
 	return NULL;
 }
 
@@ -114,7 +114,7 @@ void dfg_keyed_store_drop(struct dfg_keyed_store *store, struct dfg_keyed_entry 
 	dfg_tensor_release(&entry->tensor);
 	entry->state = DFG_ENTRY_SPENT;
 	store->live--;
-	store->place[entry->place].entry = 0;
+	store->slot[entry->slot].entry = 0;
 	store->free_entry[store->n_free++] = (uint32_t)(entry - store->entry);
 }
 
@@ -129,7 +129,7 @@ void dfg_keyed_store_clear(struct dfg_keyed_store *store)
 		return;
 	store->entries = store->n_free = store->used = store->looked = 0;
 	if (!++store->stamp) { /* when the stamp overflows */
-		memset(store->place, 0, store->capacity * sizeof *store->place);
+		memset(store->slot, 0, store->capacity * sizeof *store->slot);
 		store->stamp = 1;
 	}
 }
@@ -138,7 +138,7 @@ void dfg_keyed_store_release(struct dfg_keyed_store *store)
 {
 	dfg_keyed_store_clear(store);
 	dfg_free(store->key);
-	dfg_free(store->place);
+	dfg_free(store->slot);
 	dfg_free(store->entry);
 	dfg_free(store->free_entry);
 	dfg_keyed_store_init(store, store->keys);

@@ -20,7 +20,7 @@ struct dfg_keyed_entry {
 	enum dfg_entry_state state;
 	uint32_t mark;  /* for the owner's use, initially 0 */
 	uint64_t marks; /* as `mark` */
-	uint32_t place;
+	uint32_t slot;
 };
 
 struct dfg_keyed_store {
@@ -29,9 +29,9 @@ struct dfg_keyed_store {
 	uint32_t stamp;        /* positions with another stamp are free */
 	size_t used, capacity; /* positions; the capacity is a power of two */
 	int64_t *key;          /* by position */
-	struct dfg_place {
+	struct dfg_key_slot {
 		uint32_t stamp, entry; /* entry: its number + 1; 0: spent */
-	} * place;
+	} * slot;
 	struct dfg_keyed_entry *entry;
 	size_t entries, entry_capacity;
 	uint32_t *free_entry;

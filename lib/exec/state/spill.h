@@ -19,12 +19,12 @@ struct dfg_spilled {
 
 /* limit and buffers are borrowed. DFG_NO_OUTPUT if no file can be created in the folder. */
 DFG_MUST_CHECK struct dfg_err *dfg_spill_new(
-	const char *folder, const struct dfg_mem_limit *limit, struct buffer_pool *buffers, struct dfg_spill **out_swap);
-void dfg_spill_free(struct dfg_spill *swap); /* NULL is fine; no tensor may still be in the file */
+	const char *folder, const struct dfg_mem_limit *limit, struct buffer_pool *buffers, struct dfg_spill **out_spill);
+void dfg_spill_free(struct dfg_spill *spill); /* NULL is fine; no tensor may still be in the file */
 
-/* Whether memory is short: more than SWAP_PERCENT of the limit are in use, not counting idle buffers. */
-enum { SWAP_PERCENT = 70 };
-bool dfg_spill_wants(const struct dfg_spill *swap);
+/* Whether memory is short: more than SPILL_PERCENT of the limit are in use, not counting idle buffers. */
+enum { SPILL_PERCENT = 70 };
+bool dfg_spill_wants(const struct dfg_spill *spill);
 
 /*
  * Whether spilling it would free memory: plain elements, more than SWAP_LEAST bytes, and the only reference to its
@@ -44,10 +44,10 @@ void dfg_spill_looked(size_t e, size_t count, const struct dfg_tensor *value, si
 
 /* Any thread. *out_tensor is the spilled value; `tensor` is unchanged. DFG_IO if it cannot be written. */
 DFG_MUST_CHECK struct dfg_err *dfg_spill_write(
-	struct dfg_spill *swap, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor);
+	struct dfg_spill *spill, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor);
 
 /* dfg_spill_read brings a spilled tensor back, into a buffer of its own; any other is unchanged. Any thread. */
 bool dfg_spill_has(const struct dfg_tensor *tensor);
-DFG_MUST_CHECK struct dfg_err *dfg_spill_read(struct dfg_spill *swap, struct dfg_tensor *tensor);
+DFG_MUST_CHECK struct dfg_err *dfg_spill_read(struct dfg_spill *spill, struct dfg_tensor *tensor);
 
-void dfg_spill_tell(struct dfg_spill *swap, struct dfg_spilled *out_swapped);
+void dfg_spill_tell(struct dfg_spill *spill, struct dfg_spilled *out_swapped);

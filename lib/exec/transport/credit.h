@@ -36,7 +36,7 @@ struct dfg_credit {
 };
 
 enum {
-	DFG_BUDGET = 256 << 20,    /* bytes */
+	DFG_CREDIT = 256 << 20,    /* bytes */
 	DFG_VALUE_COST = 128,      /* of each value, in addition to its bytes */
 	DFG_WANTED_MOST = 1 << 12, /* capacity of `wanted` */
 };
@@ -46,36 +46,36 @@ static inline uint64_t dfg_credit_cost(const struct dfg_message *message)
 	return DFG_VALUE_COST + dfg_message_bytes(message);
 }
 
-void dfg_credit_release(struct dfg_credit *budget); /* it must hold back no values any more */
+void dfg_credit_release(struct dfg_credit *credit); /* it must hold back no values any more */
 
 /* Whether the value may leave now; if so, it is counted. */
-bool dfg_credit_may_go(struct dfg_credit *budget, const struct dfg_transfer_key *key, uint64_t cost);
+bool dfg_credit_may_go(struct dfg_credit *credit, const struct dfg_transfer_key *key, uint64_t cost);
 
 /* Holds a Send back; true if STALLED must be sent. */
-bool dfg_credit_hold(struct dfg_credit *budget, struct dfg_wait *wait);
+bool dfg_credit_hold(struct dfg_credit *credit, struct dfg_wait *wait);
 
 /* On TAKEN: returns the Sends that leave now, in order. *out_stalled: STALLED must be sent. */
-struct dfg_wait *dfg_credit_taken(struct dfg_credit *budget, uint64_t taken, bool *out_stalled);
+struct dfg_wait *dfg_credit_taken(struct dfg_credit *credit, uint64_t taken, bool *out_stalled);
 
 /*
  * On WANTED: returns the Sends that leave now, which is the Send of that value if it is held back; or all of them, if
  * more keys are wanted than can be stored, or memory is short.
  */
-struct dfg_wait *dfg_credit_wanted(struct dfg_credit *budget, const struct dfg_transfer_key *key);
+struct dfg_wait *dfg_credit_wanted(struct dfg_credit *credit, const struct dfg_transfer_key *key);
 
 /* A value of the peer was taken here. */
-static inline void dfg_credit_take(struct dfg_credit *budget, uint64_t cost)
+static inline void dfg_credit_take(struct dfg_credit *credit, uint64_t cost)
 {
-	budget->taken += cost;
+	credit->taken += cost;
 }
 
 /* Whether TAKEN must be sent now; if so, it is counted as sent. */
-bool dfg_credit_tells(struct dfg_credit *budget);
+bool dfg_credit_tells(struct dfg_credit *credit);
 
 /* A new step begins: forgets the keys wanted by older ones. */
-void dfg_credit_forget(struct dfg_credit *budget, uint64_t before_step);
+void dfg_credit_forget(struct dfg_credit *credit, uint64_t before_step);
 
 /* Returns all Sends that are held back, which must be told that they will not leave. */
-struct dfg_wait *dfg_credit_give_up(struct dfg_credit *budget);
+struct dfg_wait *dfg_credit_give_up(struct dfg_credit *credit);
 
 bool dfg_transfer_key_equal(const struct dfg_transfer_key *a, const struct dfg_transfer_key *b);

@@ -35,7 +35,8 @@ struct dfg_err *dfg_link_tensor(const struct dfg_link_sink *sink, enum dfg_dtype
 	struct dfg_tensor *out_tensor)
 {
 	*out_tensor = (struct dfg_tensor){0};
-	return sink->room ? sink->room(sink->arg, dtype, shape, out_tensor) : dfg_tensor_new(dtype, shape, out_tensor);
+	return sink->allocate ? sink->allocate(sink->arg, dtype, shape, out_tensor)
+						  : dfg_tensor_new(dtype, shape, out_tensor);
 }
 
 struct dfg_peer_words dfg_peer_words(uint32_t peer)

@@ -54,7 +54,7 @@ struct dfg_link_sink {
 	/* takes err; called at most once for a link */
 	void (*lost)(void *arg, uint32_t peer, struct dfg_err *err);
 	/* Allocates a tensor for an incoming value, which is read directly into it; NULL: from the heap. */
-	struct dfg_err *(*room)(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out);
+	struct dfg_err *(*allocate)(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out);
 	/* Takes a descriptor that the peer has passed; NULL: it is closed. */
 	void (*passed)(void *arg, uint32_t peer, uint64_t tag, int fd);
 };
@@ -90,7 +90,7 @@ struct dfg_link_kind {
 	bool (*poll)(struct dfg_link *link);
 
 	/* The thread that polled stops polling: the link's own thread must read again at once. NULL: it always does. */
-	void (*rest)(struct dfg_link *link);
+	void (*idle)(struct dfg_link *link);
 
 	/*
 	 * Time, as of dfg_now(), at which the last bytes arrived, even if the message is not complete yet: a long message

@@ -86,7 +86,7 @@ static struct dfg_err *copy_strings(const struct dfg_tensor *from, struct dfg_te
 static struct dfg_err *place_in_sink(struct end *end, struct dfg_tensor *tensor)
 {
 	struct dfg_tensor own;
-	if (!end->sink.room || !tensor->dtype)
+	if (!end->sink.allocate || !tensor->dtype)
 		return NULL;
 	DFG_TRY(dfg_link_tensor(&end->sink, tensor->dtype, &tensor->shape, &own));
 	struct dfg_err *err = NULL;

@@ -38,10 +38,10 @@ struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options,
 	rendezvous->options = *options;
 	if (!options->early_values)
 		rendezvous->options.early_values = EARLY_VALUES;
-	if (!options->budget)
-		rendezvous->options.budget = DFG_BUDGET;
+	if (!options->credit)
+		rendezvous->options.credit = DFG_CREDIT;
 	if (!options->early_bytes)
-		rendezvous->options.early_bytes = EARLY_BYTES + options->workers * rendezvous->options.budget;
+		rendezvous->options.early_bytes = EARLY_BYTES + options->workers * rendezvous->options.credit;
 	rendezvous->buckets = BUCKETS_LEAST;
 	rendezvous->bucket = dfg_zeros(BUCKETS_LEAST, sizeof *rendezvous->bucket);
 	rendezvous->peer = dfg_zeros(options->workers, sizeof *rendezvous->peer);
@@ -50,7 +50,7 @@ struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options,
 		return dfg_no_memory("the rendezvous");
 	}
 	for (uint32_t i = 0; i < options->workers; i++)
-		rendezvous->peer[i].budget.limit = rendezvous->options.budget;
+		rendezvous->peer[i].credit.limit = rendezvous->options.credit;
 	*out_rendezvous = rendezvous;
 	return NULL;
 }
@@ -60,7 +60,7 @@ static void drop_value(struct dfg_rendezvous *rendezvous, struct value **at)
 {
 	struct value *value = *at;
 	*at = value->next;
-	dfg_credit_take(&rendezvous->peer[value->from].budget, value->cost);
+	dfg_credit_take(&rendezvous->peer[value->from].credit, value->cost);
 	dfg_tensor_release(&value->tensor);
 	value->next = rendezvous->free_value;
 	rendezvous->free_value = value;
@@ -98,7 +98,7 @@ void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous)
 	dfg_err_free(rendezvous->lost);
 	dfg_err_free(rendezvous->late);
 	for (uint32_t i = 0; rendezvous->peer && i < rendezvous->options.workers; i++)
-		dfg_credit_release(&rendezvous->peer[i].budget);
+		dfg_credit_release(&rendezvous->peer[i].credit);
 	dfg_free(rendezvous->bucket);
 	dfg_free(rendezvous->peer);
 	pthread_mutex_destroy(&rendezvous->lock);
@@ -192,7 +192,7 @@ static struct dfg_wait *take_waits(struct dfg_rendezvous *rendezvous)
 			rendezvous->waits--;
 		}
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++)
-		for (struct dfg_wait *held = dfg_credit_give_up(&rendezvous->peer[i].budget), *next; held; held = next) {
+		for (struct dfg_wait *held = dfg_credit_give_up(&rendezvous->peer[i].credit), *next; held; held = next) {
 			next = held->next;
 			held->next = waits;
 			waits = held;
@@ -233,7 +233,7 @@ void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
 		rendezvous->failed = replace(&late, NULL);
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
 		rendezvous->peer[i].waited = (struct dfg_waited){0};
-		dfg_credit_forget(&rendezvous->peer[i].budget, step);
+		dfg_credit_forget(&rendezvous->peer[i].credit, step);
 	}
 	pthread_mutex_unlock(&rendezvous->lock);
 	dfg_err_free(old);
@@ -248,7 +248,7 @@ uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous)
 	rendezvous->step++;
 	uint64_t left = drop_before(rendezvous, rendezvous->step) + rendezvous->waits;
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++)
-		left += rendezvous->peer[i].budget.held != NULL;
+		left += rendezvous->peer[i].credit.held != NULL;
 	pthread_mutex_unlock(&rendezvous->lock);
 	dfg_tell_peers(rendezvous);
 	return left;
@@ -347,7 +347,7 @@ static void deliver_now(struct dfg_rendezvous *rendezvous, uint32_t from, struct
 	if (wait) {
 		*at = wait->next;
 		rendezvous->waits--;
-		dfg_credit_take(&rendezvous->peer[from].budget, cost_of(rendezvous, from, message));
+		dfg_credit_take(&rendezvous->peer[from].credit, cost_of(rendezvous, from, message));
 		dfg_unlock_and_tell(rendezvous, from);
 		if (wait->from != from)
 			err = wrong_sender(&message->key, wait->from, from);
@@ -415,7 +415,7 @@ static void deliver_value(struct dfg_rendezvous *rendezvous, uint32_t from, stru
 	uint64_t cost = cost_of(rendezvous, from, message);
 	dfg_tensor_release(&message->tensor);
 	pthread_mutex_lock(&rendezvous->lock);
-	dfg_credit_take(&rendezvous->peer[from].budget, cost);
+	dfg_credit_take(&rendezvous->peer[from].credit, cost);
 	dfg_unlock_and_tell(rendezvous, from);
 }
 
@@ -451,7 +451,7 @@ static struct dfg_err *send_message(
 	if (!err && wait && !self)
 		err = dfg_hold(rendezvous, wait, message, cost, out_held);
 	else if (!err)
-		rendezvous->peer[to].budget.sent += cost;
+		rendezvous->peer[to].credit.sent += cost;
 	pthread_mutex_unlock(&rendezvous->lock);
 	if (err || *out_held)
 		return err;
@@ -523,7 +523,7 @@ struct dfg_err *dfg_rendezvous_receive(struct dfg_rendezvous *rendezvous, struct
 	uint32_t from = wait->from;
 	pthread_mutex_lock(&rendezvous->lock);
 	struct dfg_err *err = take_or_wait(rendezvous, wait, out_tensor, out_dead, out_there);
-	bool wanted = !err && !*out_there && rendezvous->peer[from].budget.peer_stalled;
+	bool wanted = !err && !*out_there && rendezvous->peer[from].credit.peer_stalled;
 	struct dfg_transfer_key key; /* copied because the wait may be completed, and gone, once the lock is released */
 	if (wanted)
 		dfg_transfer_key_copy(&key, &wait->key);
@@ -548,8 +548,8 @@ void dfg_rendezvous_rest(struct dfg_rendezvous *rendezvous)
 {
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
 		struct dfg_link *link = rendezvous->options.link[i];
-		if (link && link->kind->rest)
-			link->kind->rest(link);
+		if (link && link->kind->idle)
+			link->kind->idle(link);
 	}
 }
 

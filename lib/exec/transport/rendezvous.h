@@ -17,8 +17,8 @@ struct dfg_rendezvous_options {
 	struct dfg_link *const *link; /* by worker; NULL for this worker, and if the plan has no transfer to it; borrowed */
 	/* Limits for values of steps that have not begun here; a step that exceeds them fails. 0: the default */
 	uint64_t early_values, early_bytes;
-	/* Credit in bytes of each peer, lib/exec/transport/credit.h: must be equal on all workers. 0: DFG_BUDGET */
-	uint64_t budget;
+	/* Credit in bytes of each peer, lib/exec/transport/credit.h: must be equal on all workers. 0: DFG_CREDIT */
+	uint64_t credit;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_new(
 	const struct dfg_rendezvous_options *options, struct dfg_rendezvous **out_rendezvous);
@@ -88,7 +88,7 @@ void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struc
 /* Reads all links once without blocking; true if a message arrived. */
 bool dfg_rendezvous_poll(struct dfg_rendezvous *rendezvous);
 
-/* The thread that polled stops polling: see dfg_link_kind.rest. */
+/* The thread that polled stops polling: see dfg_link_kind.idle. */
 void dfg_rendezvous_rest(struct dfg_rendezvous *rendezvous);
 
 /* Totals of what was sent to a worker, including this one; a dead value is a message without bytes. */

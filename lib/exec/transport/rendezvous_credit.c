@@ -31,17 +31,17 @@ void dfg_say_number(struct dfg_rendezvous *rendezvous, uint32_t to, enum dfg_mes
 
 void dfg_unlock_and_tell(struct dfg_rendezvous *rendezvous, uint32_t peer)
 {
-	struct dfg_credit *budget = &rendezvous->peer[peer].budget;
-	uint64_t before = budget->said;
-	bool tells = dfg_credit_tells(budget);
-	uint64_t taken = budget->said;
+	struct dfg_credit *credit = &rendezvous->peer[peer].credit;
+	uint64_t before = credit->said;
+	bool tells = dfg_credit_tells(credit);
+	uint64_t taken = credit->said;
 	pthread_mutex_unlock(&rendezvous->lock);
 	if (!tells)
 		return;
 	struct dfg_err *err = dfg_say(rendezvous, peer, DFG_MESSAGE_TAKEN, &(struct dfg_transfer_key){.step = taken});
 	pthread_mutex_lock(&rendezvous->lock);
-	if (err && budget->said == taken)
-		budget->said = before; /* reported with the next values taken */
+	if (err && credit->said == taken)
+		credit->said = before; /* reported with the next values taken */
 	pthread_mutex_unlock(&rendezvous->lock);
 	dfg_said(rendezvous, err);
 }
@@ -57,8 +57,8 @@ void dfg_tell_peers(struct dfg_rendezvous *rendezvous)
 struct dfg_err *dfg_hold(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, const struct dfg_message *message,
 	uint64_t cost, bool *out_held)
 {
-	struct dfg_credit *budget = &rendezvous->peer[wait->from].budget;
-	if (dfg_credit_may_go(budget, &message->key, cost))
+	struct dfg_credit *credit = &rendezvous->peer[wait->from].credit;
+	if (dfg_credit_may_go(credit, &message->key, cost))
 		return NULL;
 	wait->dead = message->dead;
 	wait->cost = cost;
@@ -66,8 +66,8 @@ struct dfg_err *dfg_hold(struct dfg_rendezvous *rendezvous, struct dfg_wait *wai
 	wait->value = (struct dfg_tensor){0};
 	if (!message->dead)
 		DFG_TRY(dfg_tensor_share(&message->tensor, &wait->value));
-	bool must_tell = dfg_credit_hold(budget, wait);
-	uint64_t told = budget->told;
+	bool must_tell = dfg_credit_hold(credit, wait);
+	uint64_t told = credit->told;
 	uint32_t to = wait->from;
 	*out_held = true;
 	if (!must_tell)
@@ -94,15 +94,15 @@ static void send_released(struct dfg_rendezvous *rendezvous, struct dfg_wait *wa
 
 static void on_taken(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t taken)
 {
-	struct dfg_credit *budget = &rendezvous->peer[from].budget;
+	struct dfg_credit *credit = &rendezvous->peer[from].credit;
 	bool stalled;
 	pthread_mutex_lock(&rendezvous->lock);
-	if (taken > budget->sent) {
+	if (taken > credit->sent) {
 		dfg_rendezvous_fail_locked(
 			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u reports more values taken than were sent to it", from));
 		return;
 	}
-	struct dfg_wait *waits = dfg_credit_taken(budget, taken, &stalled);
+	struct dfg_wait *waits = dfg_credit_taken(credit, taken, &stalled);
 	pthread_mutex_unlock(&rendezvous->lock);
 	if (stalled)
 		dfg_say_number(rendezvous, from, DFG_MESSAGE_STALLED, taken);
@@ -112,7 +112,7 @@ static void on_taken(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t 
 static void on_wanted(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_transfer_key *key)
 {
 	pthread_mutex_lock(&rendezvous->lock);
-	struct dfg_wait *waits = dfg_credit_wanted(&rendezvous->peer[from].budget, key);
+	struct dfg_wait *waits = dfg_credit_wanted(&rendezvous->peer[from].credit, key);
 	pthread_mutex_unlock(&rendezvous->lock);
 	send_released(rendezvous, waits);
 }
@@ -135,13 +135,13 @@ static struct dfg_err *keys_wanted(
 
 static void on_stalled(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t told)
 {
-	struct dfg_credit *budget = &rendezvous->peer[from].budget;
+	struct dfg_credit *credit = &rendezvous->peer[from].credit;
 	struct dfg_transfer_key *key = NULL;
 	size_t count = 0;
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&rendezvous->lock);
-	if (told >= budget->said) { /* otherwise a TAKEN with more credit is on its way */
-		budget->peer_stalled = true;
+	if (told >= credit->said) { /* otherwise a TAKEN with more credit is on its way */
+		credit->peer_stalled = true;
 		err = keys_wanted(rendezvous, from, &key, &count);
 	}
 	if (err)

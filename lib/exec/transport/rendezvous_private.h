@@ -36,7 +36,7 @@ struct dfg_rendezvous {
 	struct peer {
 		struct dfg_sent sent;
 		struct dfg_waited waited;
-		struct dfg_credit budget;
+		struct dfg_credit credit;
 	} * peer; /* by worker */
 };
 

@@ -44,7 +44,7 @@ static struct dfg_err *make1(struct maker *s, const char *op, struct dfg_edge in
 static struct dfg_err *constant(
 	struct maker *s, enum dfg_dtype dtype, int64_t value, uint32_t pivot, struct dfg_edge *out_edge)
 {
-	struct dfg_tensor scalar = {.dtype = DFG_BOOL, .shape = DFG_SHAPE_SCALAR, .data = &(bool){value}, .room = 1};
+	struct dfg_tensor scalar = {.dtype = DFG_BOOL, .shape = DFG_SHAPE_SCALAR, .data = &(bool){value}, .capacity = 1};
 	char *name = dfg_arena_path(s->scratch, s->frame, "Const");
 	if (!name)
 		return dfg_no_memory("a name");

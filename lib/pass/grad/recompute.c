@@ -153,7 +153,7 @@ static struct dfg_err *is_placed(struct copying *c, const struct copy *copy, boo
 }
 
 /* Adds a pivot if the node's location depended on a control input that is not copied. */
-static struct dfg_err *place_copy(struct copying *c, struct copy *copy)
+static struct dfg_err *add_copy(struct copying *c, struct copy *copy)
 {
 	struct dfg_location location;
 	bool placed;
@@ -182,7 +182,7 @@ static struct dfg_err *list_needs(struct copying *c, struct copy *copy)
 		copy->n_control += waits;
 		copy->needs[copy->n_needs++] = node->in[e];
 	}
-	return lost ? place_copy(c, copy) : NULL;
+	return lost ? add_copy(c, copy) : NULL;
 }
 
 static struct dfg_err *push(struct copying *c, struct dfg_edge edge)

@@ -52,14 +52,14 @@ static bool is_by_rows(const struct proof *proof, const struct dfg_node *node, c
 	return true;
 }
 
-static const struct dfg_handle_type *held(const struct proof *proof, uint32_t variable)
+static const struct dfg_handle_type *handle_type_of(const struct proof *proof, uint32_t variable)
 {
 	return dfg_facts_of(&proof->builder->facts, (struct dfg_edge){variable, 0})->holds;
 }
 
 static bool is_scalar_slot(const struct proof *proof, const struct dfg_node *node)
 {
-	const struct dfg_handle_type *holds = held(proof, node->in[0].node);
+	const struct dfg_handle_type *holds = handle_type_of(proof, node->in[0].node);
 	return holds && !holds->shape.rank;
 }
 

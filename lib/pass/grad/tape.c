@@ -100,7 +100,7 @@ static struct dfg_err *copy_inputs(struct dfg_gradient_frames *m, uint32_t base,
 }
 
 /*
- * Saves a forward value. place: the location of its gradient, which is the value's own except for `in_gradient`. base: the
+ * Saves a forward value. location: that of its gradient, which is the value's own except for `in_gradient`. base: the
  * region, or the loop in whose recomputed iteration the value is saved.
  */
 static struct dfg_err *save(struct dfg_gradient_frames *m, struct dfg_edge value, const struct dfg_location *location,
@@ -136,8 +136,8 @@ static struct dfg_err *load(struct dfg_gradient_frames *m, struct dfg_edge store
 	const struct dfg_location *location, struct dfg_edge *out_edge)
 {
 	enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, node_of(m, store.node)->in[1])->dtype;
-	enum dfg_dtype held = dfg_facts_of(&m->builder->facts, store)->holds->dtype;
-	const struct dfg_attr type = DFG_ATTR_T("T", held);
+	enum dfg_dtype element = dfg_facts_of(&m->builder->facts, store)->holds->dtype;
+	const struct dfg_attr type = DFG_ATTR_T("T", element);
 	in[0] = store;
 	for (uint32_t i = 1; i <= count; i++) {
 		DFG_TRY(dfg_gradient_frames_need(m, in[i], &in[i]));

@@ -200,13 +200,13 @@ static struct dfg_err *find_control(
 	struct lower *l, uint32_t call, struct dfg_edge of, uint32_t **out_control, uint32_t *out_count)
 {
 	const struct dfg_node *node = &l->graph->node[call];
-	const struct scope *scope = &l->scope[l->place[call].scope];
+	const struct scope *scope = &l->scope[l->site[call].scope];
 	*out_control = dfg_arena_zeros(l->scratch, (size_t)node->n_control + 1, sizeof **out_control);
 	if (!*out_control)
 		return dfg_no_memory("a lowered branch");
 	for (*out_count = 0; *out_count < node->n_control; ++*out_count)
 		(*out_control)[*out_count] = node->in[node->n_in + *out_count].node;
-	if (scope->is_loop_body && l->place[of.node].is_fixed)
+	if (scope->is_loop_body && l->site[of.node].is_fixed)
 		(*out_control)[(*out_count)++] = scope->anchor;
 	return NULL;
 }

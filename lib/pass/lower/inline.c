@@ -47,7 +47,7 @@ static struct dfg_err *add_input(struct inlining *in, uint32_t part, const char 
 	for (; first < end; first++) {
 		struct dfg_edge edge = in->binding->arg[first];
 		reach->inputs = true;
-		reach->moves |= !in->l->place[edge.node].is_fixed;
+		reach->moves |= !in->l->site[edge.node].is_fixed;
 		DFG_TRY(push(in->l, edge));
 	}
 	return NULL;
@@ -104,7 +104,7 @@ static struct dfg_err *add_control(struct inlining *in, const char *text, struct
 	if (first == in->binding->instance->in_first[part + 1])
 		return NULL;
 	uint32_t node = in->binding->arg[first].node;
-	if (role_of(in->l, node) == DFG_SWITCH || in->l->place[node].is_fixed)
+	if (role_of(in->l, node) == DFG_SWITCH || in->l->site[node].is_fixed)
 		node = in->binding->anchor;
 	return node == DFG_NONE ? NULL : push(in->l, (struct dfg_edge){node, DFG_CONTROL});
 }
@@ -131,7 +131,7 @@ static bool is_pass(const struct lower *l, const struct dfg_node *node)
 		return false;
 	for (uint32_t i = 0; i < node->n_in; i++) {
 		const struct dfg_node *from = &l->graph->node[node->in[i].node];
-		if (!from->op || strstr(from->op->sig, "ref ") || l->place[node->in[i].node].is_fixed)
+		if (!from->op || strstr(from->op->sig, "ref ") || l->site[node->in[i].node].is_fixed)
 			return false;
 	}
 	return true;
@@ -247,7 +247,7 @@ static struct dfg_err *open_scope(struct inlining *in)
 {
 	struct lower *l = in->l;
 	const struct binding *binding = in->binding;
-	uint32_t parent = l->place[binding->call].scope;
+	uint32_t parent = l->site[binding->call].scope;
 	if (!dfg_reserve(&l->scope, &l->scope_capacity, (size_t)l->scopes + 1, sizeof *l->scope))
 		return dfg_no_memory("the body of a function");
 	in->scope = l->scopes++;
@@ -277,7 +277,7 @@ static struct dfg_err *inline_body(struct inlining *in, struct binding *binding)
 	for (uint32_t n = 0; n < body->function.n_node; n++)
 		DFG_TRY(dfg_err_note(connect(in, n), "node '%.200s'", body->function.node[n].node.name));
 	for (uint32_t n = 0; n < body->function.n_node; n++)
-		l->place[in->first + n].is_pass = is_pass(l, &l->graph->node[in->first + n]);
+		l->site[in->first + n].is_pass = is_pass(l, &l->graph->node[in->first + n]);
 	DFG_TRY(find_results(in));
 	binding->n_last = body->n_last;
 	binding->last = dfg_arena_zeros(l->scratch, (size_t)body->n_last + 1, sizeof *binding->last);
@@ -318,9 +318,9 @@ static struct dfg_err *add_source(struct lower *l, uint32_t call, uint32_t i, ui
 
 struct dfg_err *dfg_lower_anchor(struct lower *l, uint32_t call, uint32_t *out_anchor)
 {
-	const struct scope *scope = &l->scope[l->place[call].scope];
+	const struct scope *scope = &l->scope[l->site[call].scope];
 	const struct dfg_node *node = &l->graph->node[call];
-	bool uneven = scope->function == DFG_NONE ? l->place[call].is_uneven : !scope->is_even;
+	bool uneven = scope->function == DFG_NONE ? l->site[call].is_uneven : !scope->is_even;
 	uint32_t n_in = node->n_in, n_control = node->n_control, count = 0, anchor = scope->anchor;
 	uint32_t *control = dfg_arena_zeros(l->scratch, (size_t)n_in + n_control + 1, sizeof *control);
 	if (!control)
@@ -342,7 +342,7 @@ struct dfg_err *dfg_lower_anchor(struct lower *l, uint32_t call, uint32_t *out_a
 struct dfg_err *dfg_lower_call(
 	struct lower *l, uint32_t call, const struct instance *instance, const struct dfg_edge *arg)
 {
-	const struct scope scope = l->scope[l->place[call].scope];
+	const struct scope scope = l->scope[l->site[call].scope];
 	bool waits = l->graph->node[call].n_control > 0, again = instance->n_out == 0;
 	struct binding binding = {
 		.call = call,
@@ -351,14 +351,14 @@ struct dfg_err *dfg_lower_call(
 		.is_loop_body = scope.is_loop_body,
 		.waits = waits,
 		.is_unconditional =
-			scope.function == DFG_NONE ? !l->place[call].is_uneven : scope.is_even && scope.anchor == DFG_NONE,
+			scope.function == DFG_NONE ? !l->site[call].is_uneven : scope.is_even && scope.anchor == DFG_NONE,
 	};
 	DFG_TRY(dfg_lower_anchor(l, call, &binding.anchor));
 	DFG_TRY(dfg_lower_body(l, &binding));
 	/* Results that forward an argument have not waited for anything yet. */
 	for (uint32_t i = 0; i < instance->n_out; i++)
 		again |= (waits && dfg_lower_same_input(instance, i) != DFG_NONE) ||
-				 (scope.is_loop_body && l->place[binding.ret[i].node].is_fixed);
+				 (scope.is_loop_body && l->site[binding.ret[i].node].is_fixed);
 	binding.last[binding.n_last++] = again ? binding.anchor : DFG_NONE;
 	return dfg_lower_finish(l, call, instance, binding.ret, binding.last, binding.n_last);
 }

@@ -26,7 +26,7 @@ struct dfg_err *dfg_lower_spend(struct lower *l, uint64_t units)
 
 struct dfg_err *dfg_lower_descend(const struct lower *l, uint32_t call, uint32_t function)
 {
-	const struct scope *scope = &l->scope[l->place[call].scope];
+	const struct scope *scope = &l->scope[l->site[call].scope];
 	if (scope->depth >= DEPTH_MOST)
 		return DFG_ERR(DFG_DATA, "calls are nested more than %d deep", DEPTH_MOST);
 	for (; scope->function != DFG_NONE; scope = &l->scope[scope->parent])

@@ -20,7 +20,7 @@ bool dfg_has_calls(const struct dfg_graph *graph)
 static bool is_call(const struct lower *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
-	if (l->place[n].is_call_done)
+	if (l->site[n].is_call_done)
 		return false;
 	if (node->op)
 		return node->op->role == DFG_CALL;
@@ -79,9 +79,9 @@ static struct dfg_err *write_out(struct lower *l, uint32_t call)
 	const struct dfg_node *node = &l->graph->node[call];
 	const char *name = node->name, *op = node->op_name;
 	lower_fn *rule = node->op ? rules[node->op->means] : lower_named;
-	l->place[call].first = l->graph->count;
+	l->site[call].first = l->graph->count;
 	struct dfg_err *err = rule ? rule(l, call) : DFG_ERR(DFG_BUG, "no rule writes out this kind of call");
-	l->place[call].end = l->graph->count;
+	l->site[call].end = l->graph->count;
 	return dfg_err_note(err, "node '%.200s' (%.100s)", name, op);
 }
 
@@ -96,8 +96,8 @@ static struct dfg_err *mark_uneven(struct lower *l)
 		const struct dfg_node *node = &graph->node[n];
 		bool uneven = node->op && dfg_role_is_flow(node->op->role);
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			uneven |= l->place[node->in[e].node].is_uneven;
-		l->place[n].is_uneven = uneven;
+			uneven |= l->site[node->in[e].node].is_uneven;
+		l->site[n].is_uneven = uneven;
 	}
 	return NULL;
 }
@@ -122,10 +122,10 @@ static struct dfg_err *begin(struct lower *l)
 	dfg_lower_limit(l);
 	DFG_TRY(dfg_functions_list(graph, l->scratch, &l->functions));
 	l->body = dfg_arena_zeros(l->scratch, l->functions.names.count + 1, sizeof *l->body);
-	if (!l->body || !dfg_reserve(&l->place, &l->place_capacity, (size_t)graph->count + 1, sizeof *l->place) ||
+	if (!l->body || !dfg_reserve(&l->site, &l->site_capacity, (size_t)graph->count + 1, sizeof *l->site) ||
 		!dfg_reserve(&l->scope, &l->scope_capacity, 1, sizeof *l->scope))
 		return dfg_no_memory("the lowered graph");
-	memset(l->place, 0, graph->count * sizeof *l->place);
+	memset(l->site, 0, graph->count * sizeof *l->site);
 	l->scope[l->scopes++] = (struct scope){.function = DFG_NONE, .anchor = DFG_NONE};
 	DFG_TRY(note_frames(l));
 	return mark_uneven(l);
@@ -142,12 +142,12 @@ static struct dfg_err *drop_tests(struct lower *l)
 		scalar ? dfg_find_scalars(l->graph, &facts, l->scratch, scalar) : dfg_no_memory("the lowered graph");
 	for (uint32_t n = 0; n < l->graph->count && !err; n++) {
 		struct dfg_node *node = &l->graph->node[n];
-		if (!l->place[n].is_new || node->op != test || !scalar[node->in[0].node] ||
+		if (!l->site[n].is_new || node->op != test || !scalar[node->in[0].node] ||
 			dfg_facts_of(&facts, node->in[0])->dtype != DFG_BOOL)
 			continue;
 		node->op = identity;
 		node->op_name = identity->name;
-		l->place[n].is_pass = !node->n_control;
+		l->site[n].is_pass = !node->n_control;
 	}
 	dfg_facts_release(&facts);
 	return err;
@@ -162,9 +162,9 @@ static struct dfg_edge next_source(const struct lower *l, struct dfg_edge edge)
 static void look_through(struct lower *l, struct dfg_edge *edge)
 {
 	struct dfg_edge source = *edge;
-	for (uint32_t steps = 0; l->place[source.node].is_pass && steps < l->graph->count; steps++)
+	for (uint32_t steps = 0; l->site[source.node].is_pass && steps < l->graph->count; steps++)
 		source = next_source(l, source);
-	for (struct dfg_edge at = *edge; at.node != source.node && l->place[at.node].is_pass;) {
+	for (struct dfg_edge at = *edge; at.node != source.node && l->site[at.node].is_pass;) {
 		struct dfg_edge next = next_source(l, at);
 		l->graph->node[at.node].in[at.port] = source;
 		at = next;
@@ -187,7 +187,7 @@ static struct dfg_err *find_needed(struct sorting *sorting)
 	if (!todo)
 		return dfg_no_memory("the lowered graph");
 	for (uint32_t n = 0; n < graph->count; n++)
-		if ((sorting->needed[n] = !l->place[n].is_new))
+		if ((sorting->needed[n] = !l->site[n].is_new))
 			todo[count++] = n;
 	while (count) {
 		const struct dfg_node *node = &graph->node[todo[--count]];
@@ -203,8 +203,8 @@ static struct dfg_err *find_needed(struct sorting *sorting)
 /* The recursion is as deep as scopes are nested. */
 static void place_node(struct sorting *sorting, uint32_t n)
 {
-	const struct call_site *place = &sorting->l->place[n];
-	for (uint32_t made = place->first; made < place->end; made++)
+	const struct call_site *site = &sorting->l->site[n];
+	for (uint32_t made = site->first; made < site->end; made++)
 		place_node(sorting, made);
 	if (sorting->needed[n])
 		sorting->order[sorting->count++] = n;
@@ -221,7 +221,7 @@ static struct dfg_err *sort(struct lower *l, struct sorting *out_sorting)
 	if (!out_sorting->needed || !out_sorting->order)
 		return dfg_no_memory("the lowered graph");
 	DFG_TRY(find_needed(out_sorting));
-	for (; old < count && !l->place[old].is_new; old++)
+	for (; old < count && !l->site[old].is_new; old++)
 		place_node(out_sorting, old);
 	return NULL;
 }
@@ -287,7 +287,7 @@ struct dfg_err *dfg_lower(
 		dfg_map_release(&l.body[i].names);
 	dfg_functions_release(&l.functions);
 	dfg_free(l.scope);
-	dfg_free(l.place);
+	dfg_free(l.site);
 	dfg_map_release(&l.frames);
 	dfg_names_release(&l.names);
 	dfg_free(l.edge);

@@ -64,8 +64,8 @@ struct lower {
 	struct scope *scope;
 	uint32_t scopes;
 	size_t scope_capacity;
-	struct call_site *place;
-	size_t place_capacity;
+	struct call_site *site;
+	size_t site_capacity;
 	struct dfg_map frames; /* frame names in use */
 	struct dfg_names names;
 	struct dfg_edge *edge; /* inputs of the current node */

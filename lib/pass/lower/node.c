@@ -22,10 +22,10 @@ struct dfg_err *dfg_lower_put(struct lower *l, struct dfg_node *node, uint32_t s
 {
 	DFG_TRY(dfg_lower_spend(l, 1 + strlen(node->name) / BYTES_A_UNIT));
 	DFG_TRY(dfg_names_unused(&l->names, l->graph, node->name, &node->name));
-	if (!dfg_reserve(&l->place, &l->place_capacity, (size_t)l->graph->count + 1, sizeof *l->place))
+	if (!dfg_reserve(&l->site, &l->site_capacity, (size_t)l->graph->count + 1, sizeof *l->site))
 		return dfg_no_memory("the nodes of a lowered function");
 	DFG_TRY(dfg_graph_add(l->graph, node, out_number));
-	l->place[*out_number] = (struct call_site){.scope = scope, .is_new = true};
+	l->site[*out_number] = (struct call_site){.scope = scope, .is_new = true};
 	return NULL;
 }
 
@@ -72,7 +72,7 @@ struct dfg_err *dfg_lower_add(struct lower *l, uint32_t call, const struct draft
 	DFG_TRY(dfg_lower_path(l, of->name, draft->name, &node.name));
 	DFG_TRY(copy_attrs(l, draft->attr, draft->n_attr, &node));
 	DFG_TRY(join_inputs(l, draft->in, draft->n_in, draft->control, draft->n_control, &node));
-	return dfg_lower_put(l, &node, l->place[call].scope, out_number);
+	return dfg_lower_put(l, &node, l->site[call].scope, out_number);
 }
 
 struct dfg_err *dfg_lower_op(struct lower *l, uint32_t call, const char *op, const char *name, enum dfg_dtype dtype,
@@ -141,9 +141,9 @@ struct dfg_err *dfg_lower_finish(struct lower *l, uint32_t call, const struct in
 	DFG_TRY(join_inputs(l, out, instance->n_out, control, n_control, &node));
 	bool fixed = false;
 	for (uint32_t i = 0; i < instance->n_out; i++)
-		fixed |= l->place[out[i].node].is_fixed;
-	l->place[call].is_pass = l->place[call].scope && !node.n_control && !fixed;
-	l->place[call].is_call_done = true;
+		fixed |= l->site[out[i].node].is_fixed;
+	l->site[call].is_pass = l->site[call].scope && !node.n_control && !fixed;
+	l->site[call].is_call_done = true;
 	l->graph->node[call] = node;
 	return NULL;
 }

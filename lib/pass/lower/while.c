@@ -111,13 +111,13 @@ static struct dfg_err *add_enter(struct loop *loop, uint32_t i, struct dfg_edge 
 {
 	struct lower *l = loop->l;
 	const struct dfg_node *node = &l->graph->node[loop->call];
-	const struct scope *scope = &l->scope[l->place[loop->call].scope];
+	const struct scope *scope = &l->scope[l->site[loop->call].scope];
 	uint32_t *control = dfg_arena_zeros(l->scratch, (size_t)node->n_control + 1, sizeof *control), count = 0;
 	if (!control)
 		return dfg_no_memory("a lowered loop");
 	for (; count < node->n_control; count++)
 		control[count] = node->in[node->n_in + count].node;
-	if (scope->is_loop_body && l->place[from.node].is_fixed)
+	if (scope->is_loop_body && l->site[from.node].is_fixed)
 		control[count++] = scope->anchor;
 	const struct dfg_attr attr[] = {
 		DFG_ATTR_T("T", dtype_of(loop, i)),
@@ -135,7 +135,7 @@ static struct dfg_err *add_enter(struct loop *loop, uint32_t i, struct dfg_edge 
 			.attr = attr,
 			.n_attr = 4},
 		&loop->enter[i]));
-	l->place[loop->enter[i]].is_fixed = !loop->varies[i];
+	l->site[loop->enter[i]].is_fixed = !loop->varies[i];
 	return NULL;
 }
 
@@ -214,7 +214,7 @@ static struct dfg_err *add_next_iteration(
 	struct lower *l = loop->l;
 	const struct dfg_attr attr = DFG_ATTR_T("T", dtype_of(loop, i));
 	uint32_t next;
-	if (l->place[value.node].is_fixed) {
+	if (l->site[value.node].is_fixed) {
 		const struct draft draft = {.op = "Identity",
 			.name = "body/value",
 			.in = &value,

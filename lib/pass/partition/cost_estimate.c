@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct biller {
-	struct dfg_cost_estimate *bill;
+struct estimator {
+	struct dfg_cost_estimate *estimate;
 	struct dfg_arena *arena;
 	const struct dfg_transfer *transfer;
 	uint32_t transfers;
@@ -44,7 +44,7 @@ struct dfg_err *dfg_amount_add(struct dfg_amount *amount, uint64_t times, const 
  * The path of the loop around that of `inner`, whose depth is 2 or more. It is searched, because frame names may
  * contain '/'.
  */
-static struct dfg_err *find_outer(const struct biller *b, const struct dfg_transfer *inner, const char **out)
+static struct dfg_err *find_outer(const struct estimator *b, const struct dfg_transfer *inner, const char **out)
 {
 	const char *best = NULL, *slash = strrchr(inner->loop, '/');
 	for (uint32_t t = 0; t < b->transfers; t++) {
@@ -58,7 +58,7 @@ static struct dfg_err *find_outer(const struct biller *b, const struct dfg_trans
 	return *out ? NULL : dfg_no_memory("a cost estimate");
 }
 
-static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inner, const char **out)
+static struct dfg_err *outer_of(struct estimator *b, const struct dfg_transfer *inner, const char **out)
 {
 	uint32_t number;
 	bool is_new;
@@ -73,7 +73,7 @@ static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inn
 
 /* Adds a transfer: once per iteration and, with each_evaluation, once more each time that its loop is entered. */
 static struct dfg_err *add_runs(
-	struct biller *b, struct dfg_amount *amount, const struct dfg_transfer *t, uint64_t times, const char *sizes)
+	struct estimator *b, struct dfg_amount *amount, const struct dfg_transfer *t, uint64_t times, const char *sizes)
 {
 	const char *outer = "";
 	DFG_TRY(add_term(amount, times, sizes, t->loop));
@@ -84,24 +84,24 @@ static struct dfg_err *add_runs(
 	return add_term(amount, times, sizes, outer);
 }
 
-static struct dfg_err *new_letter(const struct biller *b, const char *tensor, int axis, const char **out_name)
+static struct dfg_err *new_letter(const struct estimator *b, const char *tensor, int axis, const char **out_name)
 {
 	static const char letters[] = "cdefghijklmopqrstuvwxyz";
-	struct dfg_cost_estimate *bill = b->bill;
-	size_t number = bill->letters;
+	struct dfg_cost_estimate *estimate = b->estimate;
+	size_t number = estimate->letters;
 	const char letter = letters[number % (sizeof letters - 1)];
-	size_t round = number / (sizeof letters - 1);
-	if (!dfg_reserve(&bill->letter, &bill->letters_capacity, number + 1, sizeof *bill->letter))
+	size_t suffix = number / (sizeof letters - 1);
+	if (!dfg_reserve(&estimate->letter, &estimate->letters_capacity, number + 1, sizeof *estimate->letter))
 		return dfg_no_memory("a cost estimate");
-	*out_name = round ? dfg_arena_print(b->arena, "%c%zu", letter, round) : dfg_arena_print(b->arena, "%c", letter);
+	*out_name = suffix ? dfg_arena_print(b->arena, "%c%zu", letter, suffix) : dfg_arena_print(b->arena, "%c", letter);
 	if (!*out_name)
 		return dfg_no_memory("a cost estimate");
-	bill->letter[bill->letters++] = (struct dfg_cost_letter){*out_name, tensor, axis};
+	estimate->letter[estimate->letters++] = (struct dfg_cost_letter){*out_name, tensor, axis};
 	return NULL;
 }
 
 /* The letter of an unknown size; a tensor sent to several devices has one letter. */
-static struct dfg_err *letter_of(struct biller *b, const char *tensor, int axis, const char **out_name)
+static struct dfg_err *letter_of(struct estimator *b, const char *tensor, int axis, const char **out_name)
 {
 	const char *size = dfg_arena_print(b->arena, "%d %s", axis, tensor);
 	uint32_t number;
@@ -110,11 +110,11 @@ static struct dfg_err *letter_of(struct biller *b, const char *tensor, int axis,
 		return dfg_no_memory("a cost estimate");
 	if (is_new)
 		return new_letter(b, tensor, axis, out_name);
-	*out_name = b->bill->letter[number].name;
+	*out_name = b->estimate->letter[number].name;
 	return NULL;
 }
 
-static struct dfg_err *times_letter(struct biller *b, const char *tensor, int axis, const char **sizes)
+static struct dfg_err *times_letter(struct estimator *b, const char *tensor, int axis, const char **sizes)
 {
 	const char *letter = "b";
 	if (axis)
@@ -124,7 +124,7 @@ static struct dfg_err *times_letter(struct biller *b, const char *tensor, int ax
 }
 
 static struct dfg_err *bytes_of(
-	struct biller *b, const struct dfg_transfer *t, uint64_t *out_times, const char **out_sizes)
+	struct estimator *b, const struct dfg_transfer *t, uint64_t *out_times, const char **out_sizes)
 {
 	enum { ELEMENTS = -1, STRINGS = -2 };
 	*out_times = dfg_dtype_size(t->dtype);
@@ -144,32 +144,32 @@ static struct dfg_err *bytes_of(
 }
 
 static struct dfg_err *link_of(
-	struct dfg_cost_estimate *bill, uint32_t from, uint32_t to, struct dfg_cost_link **out_link)
+	struct dfg_cost_estimate *estimate, uint32_t from, uint32_t to, struct dfg_cost_link **out_link)
 {
-	for (size_t i = 0; i < bill->links; i++)
-		if (bill->link[i].from == from && bill->link[i].to == to) {
-			*out_link = &bill->link[i];
+	for (size_t i = 0; i < estimate->links; i++)
+		if (estimate->link[i].from == from && estimate->link[i].to == to) {
+			*out_link = &estimate->link[i];
 			return NULL;
 		}
-	if (!dfg_reserve(&bill->link, &bill->links_capacity, bill->links + 1, sizeof *bill->link))
+	if (!dfg_reserve(&estimate->link, &estimate->links_capacity, estimate->links + 1, sizeof *estimate->link))
 		return dfg_no_memory("a cost estimate");
-	*out_link = &bill->link[bill->links++];
+	*out_link = &estimate->link[estimate->links++];
 	(*out_link)->from = from;
 	(*out_link)->to = to;
 	return NULL;
 }
 
-static struct dfg_err *add_transfer(struct biller *b, const struct dfg_transfer *t)
+static struct dfg_err *add_transfer(struct estimator *b, const struct dfg_transfer *t)
 {
 	struct dfg_cost_link *link;
 	uint64_t bytes;
 	const char *sizes;
-	DFG_TRY(link_of(b->bill, t->from, t->to, &link));
+	DFG_TRY(link_of(b->estimate, t->from, t->to, &link));
 	DFG_TRY(bytes_of(b, t, &bytes, &sizes));
 	DFG_TRY(add_runs(b, &link->messages, t, 1, ""));
-	DFG_TRY(add_runs(b, &b->bill->messages, t, 1, ""));
+	DFG_TRY(add_runs(b, &b->estimate->messages, t, 1, ""));
 	DFG_TRY(add_runs(b, &link->bytes, t, bytes, sizes));
-	return add_runs(b, &b->bill->bytes, t, bytes, sizes);
+	return add_runs(b, &b->estimate->bytes, t, bytes, sizes);
 }
 
 static int by_ends(const void *a, const void *b)
@@ -201,32 +201,32 @@ static void sort_amount(struct dfg_amount *amount)
 	amount->count = kept;
 }
 
-static void sort_bill(struct dfg_cost_estimate *bill)
+static void sort_terms(struct dfg_cost_estimate *estimate)
 {
-	if (bill->links)
-		qsort(bill->link, bill->links, sizeof *bill->link, by_ends);
-	for (size_t i = 0; i < bill->links; i++) {
-		sort_amount(&bill->link[i].messages);
-		sort_amount(&bill->link[i].bytes);
+	if (estimate->links)
+		qsort(estimate->link, estimate->links, sizeof *estimate->link, by_ends);
+	for (size_t i = 0; i < estimate->links; i++) {
+		sort_amount(&estimate->link[i].messages);
+		sort_amount(&estimate->link[i].bytes);
 	}
-	sort_amount(&bill->messages);
-	sort_amount(&bill->bytes);
+	sort_amount(&estimate->messages);
+	sort_amount(&estimate->bytes);
 }
 
 struct dfg_err *dfg_cost_transfers(const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena,
-	struct dfg_cost_estimate *out_bill)
+	struct dfg_cost_estimate *out_estimate)
 {
-	struct biller b = {.bill = out_bill, .arena = arena, .transfer = transfer, .transfers = transfers};
+	struct estimator b = {.estimate = out_estimate, .arena = arena, .transfer = transfer, .transfers = transfers};
 	struct dfg_err *err = NULL;
-	*out_bill = (struct dfg_cost_estimate){0};
+	*out_estimate = (struct dfg_cost_estimate){0};
 	for (uint32_t t = 0; t < transfers && !err; t++)
 		err = add_transfer(&b, &transfer[t]);
-	sort_bill(out_bill);
+	sort_terms(out_estimate);
 	dfg_map_release(&b.loops);
 	dfg_map_release(&b.sizes);
 	dfg_free(b.outer);
 	if (err)
-		dfg_cost_release(out_bill);
+		dfg_cost_release(out_estimate);
 	return err;
 }
 
@@ -252,45 +252,45 @@ static struct dfg_err *take_steps(const struct dfg_graph *graph, const struct df
 }
 
 struct dfg_err *dfg_cost_step(const struct dfg_graph *graph, const struct dfg_parts *parts, struct dfg_arena *arena,
-	struct dfg_cost_estimate *out_bill)
+	struct dfg_cost_estimate *out_estimate)
 {
 	struct dfg_transfer *transfer;
 	uint32_t transfers;
-	*out_bill = (struct dfg_cost_estimate){0};
+	*out_estimate = (struct dfg_cost_estimate){0};
 	DFG_TRY(take_steps(graph, parts, arena, &transfer, &transfers));
-	return dfg_cost_transfers(transfer, transfers, arena, out_bill);
+	return dfg_cost_transfers(transfer, transfers, arena, out_estimate);
 }
 
 struct dfg_err *dfg_cost_estimate(const struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_placed *placed, const struct dfg_parts *parts, struct dfg_arena *arena,
-	struct dfg_cost_estimate *out_bill)
+	struct dfg_cost_estimate *out_estimate)
 {
-	DFG_TRY(dfg_cost_step(graph, parts, arena, out_bill));
-	out_bill->hosts = parts->parts;
-	out_bill->host = dfg_zeros((size_t)parts->parts + 1, sizeof *out_bill->host);
-	struct dfg_err *err = out_bill->host ? dfg_cost_memory(graph, facts, placed, parts->parts, out_bill->host)
-										 : dfg_no_memory("a cost estimate");
+	DFG_TRY(dfg_cost_step(graph, parts, arena, out_estimate));
+	out_estimate->hosts = parts->parts;
+	out_estimate->host = dfg_zeros((size_t)parts->parts + 1, sizeof *out_estimate->host);
+	struct dfg_err *err = out_estimate->host ? dfg_cost_memory(graph, facts, placed, parts->parts, out_estimate->host)
+											 : dfg_no_memory("a cost estimate");
 	if (err)
-		dfg_cost_release(out_bill);
+		dfg_cost_release(out_estimate);
 	return err;
 }
 
-void dfg_cost_release(struct dfg_cost_estimate *bill)
+void dfg_cost_release(struct dfg_cost_estimate *estimate)
 {
-	for (size_t i = 0; i < bill->links; i++) {
-		dfg_free(bill->link[i].messages.term);
-		dfg_free(bill->link[i].bytes.term);
+	for (size_t i = 0; i < estimate->links; i++) {
+		dfg_free(estimate->link[i].messages.term);
+		dfg_free(estimate->link[i].bytes.term);
 	}
-	for (uint32_t h = 0; bill->host && h < bill->hosts; h++) {
-		dfg_free(bill->host[h].parameters.term);
-		dfg_free(bill->host[h].activations.term);
+	for (uint32_t h = 0; estimate->host && h < estimate->hosts; h++) {
+		dfg_free(estimate->host[h].parameters.term);
+		dfg_free(estimate->host[h].activations.term);
 	}
-	dfg_free(bill->messages.term);
-	dfg_free(bill->bytes.term);
-	dfg_free(bill->link);
-	dfg_free(bill->host);
-	dfg_free(bill->letter);
-	*bill = (struct dfg_cost_estimate){0};
+	dfg_free(estimate->messages.term);
+	dfg_free(estimate->bytes.term);
+	dfg_free(estimate->link);
+	dfg_free(estimate->host);
+	dfg_free(estimate->letter);
+	*estimate = (struct dfg_cost_estimate){0};
 }
 
 static void term_text(const struct dfg_cost_term *term, struct dfg_text *text)
@@ -352,23 +352,23 @@ static void traffic_text(const struct dfg_amount *messages, const struct dfg_amo
 	dfg_text_add(text, " bytes\n");
 }
 
-void dfg_cost_text(const struct dfg_cost_estimate *bill, struct dfg_text *text)
+void dfg_cost_text(const struct dfg_cost_estimate *estimate, struct dfg_text *text)
 {
 	dfg_text_add(text, "a step: ");
-	traffic_text(&bill->messages, &bill->bytes, text);
-	for (size_t i = 0; i < bill->links; i++) {
-		dfg_text_add(text, "w%u -> w%u: ", bill->link[i].from, bill->link[i].to);
-		traffic_text(&bill->link[i].messages, &bill->link[i].bytes, text);
+	traffic_text(&estimate->messages, &estimate->bytes, text);
+	for (size_t i = 0; i < estimate->links; i++) {
+		dfg_text_add(text, "w%u -> w%u: ", estimate->link[i].from, estimate->link[i].to);
+		traffic_text(&estimate->link[i].messages, &estimate->link[i].bytes, text);
 	}
-	for (uint32_t h = 0; h < bill->hosts; h++) {
+	for (uint32_t h = 0; h < estimate->hosts; h++) {
 		dfg_text_add(text, "w%u: ", h);
-		dfg_amount_text(&bill->host[h].parameters, text);
+		dfg_amount_text(&estimate->host[h].parameters, text);
 		dfg_text_add(text, " bytes of parameters, about ");
-		dfg_amount_text(&bill->host[h].activations, text);
+		dfg_amount_text(&estimate->host[h].activations, text);
 		dfg_text_add(text, " of activations\n");
 	}
-	for (size_t i = 0; i < bill->letters; i++) {
-		dfg_cost_letter_text(&bill->letter[i], text);
+	for (size_t i = 0; i < estimate->letters; i++) {
+		dfg_cost_letter_text(&estimate->letter[i], text);
 		dfg_text_add(text, "\n");
 	}
 }

@@ -54,16 +54,16 @@ struct dfg_cost_estimate {
  */
 DFG_MUST_CHECK struct dfg_err *dfg_cost_estimate(const struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_placed *placed, const struct dfg_parts *parts, struct dfg_arena *arena,
-	struct dfg_cost_estimate *out_bill);
+	struct dfg_cost_estimate *out_estimate);
 
 /* The same for the links alone, for a plan that was read back: graph is its parts joined. */
 DFG_MUST_CHECK struct dfg_err *dfg_cost_step(const struct dfg_graph *graph, const struct dfg_parts *parts,
-	struct dfg_arena *arena, struct dfg_cost_estimate *out_bill);
+	struct dfg_arena *arena, struct dfg_cost_estimate *out_estimate);
 
 /* The same for the given transfers. */
 DFG_MUST_CHECK struct dfg_err *dfg_cost_transfers(const struct dfg_transfer *transfer, uint32_t transfers,
-	struct dfg_arena *arena, struct dfg_cost_estimate *out_bill);
-void dfg_cost_release(struct dfg_cost_estimate *bill);
+	struct dfg_arena *arena, struct dfg_cost_estimate *out_estimate);
+void dfg_cost_release(struct dfg_cost_estimate *estimate);
 
 void dfg_amount_text(const struct dfg_amount *amount, struct dfg_text *out_text); /* "4*b + 8*n(outer)"; "0" */
 
@@ -74,4 +74,4 @@ double dfg_amount_at(const struct dfg_amount *amount, double size, double iterat
 void dfg_cost_letter_text(const struct dfg_cost_letter *letter, struct dfg_text *out_text);
 
 /* A report: the total, a line for each link, a line for each host, and the meaning of the letters. */
-void dfg_cost_text(const struct dfg_cost_estimate *bill, struct dfg_text *out_text);
+void dfg_cost_text(const struct dfg_cost_estimate *estimate, struct dfg_text *out_text);

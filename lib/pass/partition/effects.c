@@ -7,7 +7,7 @@
  */
 struct walk {
 	const struct cut *c;
-	uint32_t *stack, *seen, depth, round;
+	uint32_t *stack, *seen, depth, visit;
 };
 
 static bool has_state(const struct dfg_node *node)
@@ -24,9 +24,9 @@ static bool has_state(const struct dfg_node *node)
 
 static void reach(struct walk *w, uint32_t n)
 {
-	if (w->seen[n] == w->round)
+	if (w->seen[n] == w->visit)
 		return;
-	w->seen[n] = w->round;
+	w->seen[n] = w->visit;
 	w->stack[w->depth++] = n;
 }
 
@@ -49,7 +49,7 @@ static bool look_back(struct walk *w, bool of_predicate)
 
 static void find(struct walk *w, uint32_t merge, bool *out_orders)
 {
-	w->round++;
+	w->visit++;
 	reach(w, w->c->loops.loop[w->c->loops.of[merge]].condition);
 	look_back(w, true);
 	reach(w, merge);

@@ -33,10 +33,10 @@ static struct dfg_err *ask_primitives(struct dfg_placing *p)
 	for (uint32_t n = 0; n < p->graph->count; n++)
 		if (!(p->kind[n] & DFG_KIND_PRIMITIVE))
 			plain[dfg_place_root(p, n)] = true;
-	for (int round = 0; round < 2; round++)
+	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t n = 0; n < p->graph->count; n++) {
 			if (!p->ask[n].choice || !(p->kind[n] & DFG_KIND_PRIMITIVE) || p->kind[n] & DFG_KIND_DEFAULT ||
-				(!round && dfg_node_role(&p->graph->node[n]) != DFG_MERGE))
+				(!pass && dfg_node_role(&p->graph->node[n]) != DFG_MERGE))
 				continue;
 			uint32_t root = dfg_place_root(p, n);
 			if (!plain[root] && !p->choice[root])

@@ -281,7 +281,7 @@ static bool match_rule(const struct fuse *f, uint32_t n, const struct rule *rule
 	return match_text(f, u, &at, node->in[1]) && find_word(u, "g") && !(rule->slot[0] && f->kept[n]);
 }
 
-static const struct dfg_handle_type *held(const struct fuse *f, uint32_t variable)
+static const struct dfg_handle_type *handle_type_of(const struct fuse *f, uint32_t variable)
 {
 	return dfg_facts_of(&f->facts, (struct dfg_edge){variable, 0})->holds;
 }
@@ -292,13 +292,14 @@ static const struct dfg_handle_type *held(const struct fuse *f, uint32_t variabl
  */
 static bool fits(const struct fuse *f, const struct update *u)
 {
-	const struct dfg_handle_type *holds = held(f, u->variable);
+	const struct dfg_handle_type *holds = handle_type_of(f, u->variable);
 	const struct dfg_edge gradient = find_word(u, "g")->edge;
 	if (!holds || !dfg_shape_known(&holds->shape) || (holds->dtype != DFG_F32 && holds->dtype != DFG_F64) ||
 		!dfg_shape_equal(&holds->shape, &dfg_facts_of(&f->facts, gradient)->shape))
 		return false;
 	for (int i = 0; i < SLOTS_MOST && u->slot[i]; i++)
-		if (!held(f, u->slot[i] - 1) || !dfg_shape_equal(&holds->shape, &held(f, u->slot[i] - 1)->shape))
+		if (!handle_type_of(f, u->slot[i] - 1) ||
+			!dfg_shape_equal(&holds->shape, &handle_type_of(f, u->slot[i] - 1)->shape))
 			return false;
 	for (uint32_t i = 0; i < u->words; i++)
 		if (dfg_facts_of(&f->facts, u->word[i].edge)->dtype != holds->dtype)

@@ -25,7 +25,7 @@ struct array {
 	uint32_t loop; /* the loop; the array has an element for each of its iterations */
 	struct dfg_edge handle;
 	/* The write: its location, value, index and control inputs. */
-	struct dfg_location place;
+	struct dfg_location location;
 	struct dfg_edge value, index;
 	const struct dfg_edge *control;
 	uint32_t n_control;
@@ -99,8 +99,8 @@ static struct dfg_err *bring_in(struct rewriting *r, struct dfg_edge edge, uint3
 {
 	struct dfg_location at;
 	DFG_TRY(dfg_gradient_location(&r->frames, edge, &at));
-	const struct dfg_location place = {.loop = loop, .set = at.loop == loop ? at.set : 0};
-	return dfg_gradient_frames_bring(&r->frames, edge, &place, out_edge);
+	const struct dfg_location location = {.loop = loop, .set = at.loop == loop ? at.set : 0};
+	return dfg_gradient_frames_bring(&r->frames, edge, &location, out_edge);
 }
 
 static struct dfg_err *add_array(struct rewriting *r, const struct array *array)
@@ -136,7 +136,7 @@ static struct dfg_err *find_saves(struct rewriting *r)
 			.index = node->in[node->n_in - 1],
 			.control = node->in + node->n_in,
 			.n_control = node->n_control};
-		DFG_TRY(dfg_gradient_location(&r->frames, (struct dfg_edge){n, 0}, &array.place));
+		DFG_TRY(dfg_gradient_location(&r->frames, (struct dfg_edge){n, 0}, &array.location));
 		if (array.key && r->store[n].loads)
 			DFG_TRY(add_array(r, &array));
 	}
@@ -180,7 +180,7 @@ static struct dfg_err *write_array(struct rewriting *r, struct array *array, str
 	in[3] = *flow;
 	if (array->n_control)
 		memcpy(in + 4, array->control, array->n_control * sizeof *in);
-	DFG_TRY(dfg_gradient_frames_node(&r->frames, &array->place,
+	DFG_TRY(dfg_gradient_frames_node(&r->frames, &array->location,
 		&(struct dfg_own_node){.op = "TensorArrayWriteV3", .in = in, .n_in = 4, .n_control = array->n_control}, flow));
 	if (array->key == node_of(r, array->save)->n_in - 1)
 		r->replacement[array->save] = *flow;
@@ -194,15 +194,15 @@ struct flow_branch {
 	int sides;            /* number of outputs of the Switch */
 };
 
-static struct dfg_err *flow_into_branches(struct rewriting *r, const struct dfg_location *place, struct dfg_edge *flow,
-	struct flow_branch *flow_branch, uint32_t *out_count)
+static struct dfg_err *flow_into_branches(struct rewriting *r, const struct dfg_location *location,
+	struct dfg_edge *flow, struct flow_branch *flow_branch, uint32_t *out_count)
 {
 	struct dfg_liveness *liveness = &r->frames.liveness;
 	struct dfg_location at;
 	*out_count = 0;
-	DFG_TRY(dfg_gradient_frames_body(&r->frames, place->loop, false, &at));
-	for (uint32_t i = 0; i < liveness->set[place->set].count; i++) {
-		uint32_t condition = liveness->item[liveness->set[place->set].first + i], before = at.set;
+	DFG_TRY(dfg_gradient_frames_body(&r->frames, location->loop, false, &at));
+	for (uint32_t i = 0; i < liveness->set[location->set].count; i++) {
+		uint32_t condition = liveness->item[liveness->set[location->set].first + i], before = at.set;
 		flow_branch[*out_count] = (struct flow_branch){.before = at, .sides = liveness->condition[condition].sides};
 		DFG_TRY(dfg_live_with(liveness, at.set, condition, &at.set));
 		if (at.set == before)
@@ -232,8 +232,8 @@ static struct dfg_err *flow_out_of_branch(
 static int by_place(const void *a, const void *b)
 {
 	const struct array *x = *(struct array *const *)a, *y = *(struct array *const *)b;
-	if (x->place.set != y->place.set)
-		return x->place.set < y->place.set ? -1 : 1;
+	if (x->location.set != y->location.set)
+		return x->location.set < y->location.set ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -241,14 +241,14 @@ static struct dfg_err *write_all(struct rewriting *r, struct array **array, uint
 {
 	qsort(array, count, sizeof *array, by_place);
 	for (uint32_t i = 0; i < count;) {
-		const struct dfg_location place = array[i]->place;
-		uint32_t branches = r->frames.liveness.set[place.set].count;
+		const struct dfg_location location = array[i]->location;
+		uint32_t branches = r->frames.liveness.set[location.set].count;
 		struct flow_branch *flow_branch = dfg_arena_zeros(r->scratch, (size_t)branches + 1, sizeof *flow_branch);
 		if (!flow_branch)
 			return dfg_no_memory("tensor arrays");
 		DFG_TRY(name_after(r, array[i]->save));
-		DFG_TRY(flow_into_branches(r, &place, flow, flow_branch, &branches));
-		for (; i < count && array[i]->place.set == place.set; i++)
+		DFG_TRY(flow_into_branches(r, &location, flow, flow_branch, &branches));
+		for (; i < count && array[i]->location.set == location.set; i++)
 			DFG_TRY(write_array(r, array[i], flow));
 		while (branches--)
 			DFG_TRY(flow_out_of_branch(r, &flow_branch[branches], flow));
@@ -276,9 +276,9 @@ static struct dfg_err *pass_handle_on(struct rewriting *r, const struct array *a
 	}
 	*control = (struct dfg_edge){flow.node, DFG_CONTROL};
 	DFG_TRY(name_after(r, array->save));
-	DFG_TRY(dfg_gradient_frames_entry(&r->frames, array->loop, false, &outer.place));
+	DFG_TRY(dfg_gradient_frames_entry(&r->frames, array->loop, false, &outer.location));
 	struct dfg_edge source = source_of(r, node_of(r, array->save)->in[outer.key]);
-	DFG_TRY(dfg_err_note(dfg_gradient_frames_bring(&r->frames, source, &outer.place, &outer.index),
+	DFG_TRY(dfg_err_note(dfg_gradient_frames_bring(&r->frames, source, &outer.location, &outer.index),
 		"node '%.200s': key %u", node_of(r, array->save)->name, outer.key));
 	return add_array(r, &outer);
 }
@@ -330,7 +330,8 @@ static struct dfg_err *rewrite_loop(struct rewriting *r, uint32_t loop)
  * The location where the first `keys` keys of a Load are all known: that of the Load, or the entry of an enclosing
  * loop.
  */
-static struct dfg_err *find_reading(struct rewriting *r, uint32_t load, uint32_t keys, struct dfg_location *out_place)
+static struct dfg_err *find_reading(
+	struct rewriting *r, uint32_t load, uint32_t keys, struct dfg_location *out_location)
 {
 	const struct dfg_loops *loops = &r->frames.loops;
 	uint32_t own = loops->of[load], known = 0, inner = own;
@@ -341,24 +342,24 @@ static struct dfg_err *find_reading(struct rewriting *r, uint32_t load, uint32_t
 			known = at.loop;
 	}
 	if (known == own)
-		return dfg_gradient_location(&r->frames, (struct dfg_edge){load, 0}, out_place);
+		return dfg_gradient_location(&r->frames, (struct dfg_edge){load, 0}, out_location);
 	while (loops->loop[inner].parent != known)
 		inner = loops->loop[inner].parent;
-	return dfg_gradient_frames_entry(&r->frames, inner, false, out_place);
+	return dfg_gradient_frames_entry(&r->frames, inner, false, out_location);
 }
 
 static struct dfg_err *read_handle(struct rewriting *r, uint32_t load, uint32_t key, struct dfg_edge *handle)
 {
 	const struct store *store = &r->store[node_of(r, load)->in[0].node];
 	const struct dfg_attr dtype = DFG_ATTR_T("dtype", DFG_RESOURCE);
-	struct dfg_location place;
+	struct dfg_location location;
 	struct dfg_edge in[3];
-	DFG_TRY(find_reading(r, load, key, &place));
-	DFG_TRY(bring_in(r, *handle, place.loop, &in[0]));
-	DFG_TRY(dfg_gradient_frames_bring(&r->frames, source_of(r, node_of(r, load)->in[key]), &place, &in[1]));
+	DFG_TRY(find_reading(r, load, key, &location));
+	DFG_TRY(bring_in(r, *handle, location.loop, &in[0]));
+	DFG_TRY(dfg_gradient_frames_bring(&r->frames, source_of(r, node_of(r, load)->in[key]), &location, &in[1]));
 	DFG_TRY(narrow_key(r, &in[1]));
-	DFG_TRY(dfg_gradient_frames_bring(&r->frames, store->flow, &place, &in[2]));
-	return dfg_gradient_frames_node(&r->frames, &place,
+	DFG_TRY(dfg_gradient_frames_bring(&r->frames, store->flow, &location, &in[2]));
+	return dfg_gradient_frames_node(&r->frames, &location,
 		&(struct dfg_own_node){.op = "TensorArrayReadV3", .in = in, .n_in = 3, .attr = &dtype, .n_attr = 1}, handle);
 }
 
@@ -369,22 +370,23 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 	const struct dfg_attr dtype =
 		DFG_ATTR_T("dtype", dfg_facts_of(&r->builder.facts, (struct dfg_edge){load, 0})->dtype);
 	struct dfg_edge handle = store->handle, *in = dfg_arena_zeros(r->scratch, (size_t)node.n_control + 3, sizeof *in);
-	struct dfg_location place;
+	struct dfg_location location;
 	if (!in)
 		return dfg_no_memory("tensor arrays");
 	DFG_TRY(name_after(r, load));
-	DFG_TRY(dfg_gradient_location(&r->frames, (struct dfg_edge){load, 0}, &place));
+	DFG_TRY(dfg_gradient_location(&r->frames, (struct dfg_edge){load, 0}, &location));
 	if (node.n_in == 1)
-		return dfg_gradient_frames_bring(&r->frames, node_of(r, node.in[0].node)->in[0], &place, &r->replacement[load]);
+		return dfg_gradient_frames_bring(
+			&r->frames, node_of(r, node.in[0].node)->in[0], &location, &r->replacement[load]);
 	for (uint32_t key = 1; key + 1 < node.n_in; key++)
 		DFG_TRY(read_handle(r, load, key, &handle));
-	DFG_TRY(bring_in(r, handle, place.loop, &in[0]));
+	DFG_TRY(bring_in(r, handle, location.loop, &in[0]));
 	in[1] = node.in[node.n_in - 1];
 	DFG_TRY(narrow_key(r, &in[1]));
-	DFG_TRY(bring_in(r, store->flow, place.loop, &in[2]));
+	DFG_TRY(bring_in(r, store->flow, location.loop, &in[2]));
 	if (node.n_control)
 		memcpy(in + 3, node.in + node.n_in, node.n_control * sizeof *in);
-	return dfg_gradient_frames_node(&r->frames, &place,
+	return dfg_gradient_frames_node(&r->frames, &location,
 		&(struct dfg_own_node){
 			.op = "TensorArrayReadV3", .in = in, .n_in = 3, .n_control = node.n_control, .attr = &dtype, .n_attr = 1},
 		&r->replacement[load]);

@@ -20,7 +20,7 @@ static uint32_t run_length(const uint8_t *first, const uint8_t *end)
 	return at == end && end - first <= RUN_MOST ? (uint32_t)(end - first) : 0;
 }
 
-bool dfg_reader_attrs_again(
+bool dfg_reader_attrs_share(
 	struct dfg_reader *r, struct dfg_wire *wire, const struct dfg_wire_field *first, struct dfg_node *node)
 {
 	uint32_t length = run_length(first->tag, wire->end);
@@ -44,7 +44,7 @@ bool dfg_reader_attrs_again(
 }
 
 /* Attributes with unknown fields are parsed each time, as each occurrence is counted. */
-void dfg_reader_attrs_keep(struct dfg_reader *r, const struct dfg_node *node)
+void dfg_reader_attrs_note(struct dfg_reader *r, const struct dfg_node *node)
 {
 	if (!r->unread || r->file.unknown != r->unknown)
 		return;
