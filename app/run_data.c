@@ -137,7 +137,8 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(dfg_checkpointing_open(run, &t->checkpointing, &t->at));
 	DFG_TRY(dfg_evaluation_check(&t->evaluation, run));
 	if (t->at.sample > (uint64_t)t->dataset.samples)
-		return DFG_ERR(DFG_DATA, "%s is of longer data: it is at sample %llu, but the data has %lld",
+		return DFG_ERR(DFG_DATA,
+			"%s continues at sample %llu, but the data has only %lld samples: it was made with other data",
 			t->run->options->checkpoint, (unsigned long long)t->at.sample, (long long)t->dataset.samples);
 	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
 	DFG_TRY(dfg_metrics_open(t->run->options->metrics, t->run->options->times, t->at.step, &t->metrics));

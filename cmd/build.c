@@ -75,7 +75,7 @@ static struct dfg_err *find_rule(struct reads *reads, const char **out_path)
 	bool named = strcmp(path, "-") != 0;
 	*out_path = depfile;
 	if (!depend)
-		return !depfile && !target.count && !phony ? NULL : DFG_ERR(DFG_USAGE, "-MF, -MT and -MP need -MD");
+		return !depfile && !target.count && !phony ? NULL : DFG_ERR(DFG_USAGE, "-MF, -MT and -MP require -MD");
 	if (!named && (!depfile || !strcmp(depfile, "-") || !target.count))
 		return DFG_ERR(DFG_USAGE, "-MD without -o requires -MF and -MT");
 	if (!depfile && !(*out_path = dfg_arena_print(&reads->arena, "%s.d", path)))

@@ -201,7 +201,7 @@ static struct dfg_err *reach(void *arg, const struct dfg_worker_config *setup, s
 	struct serving *serving = arg;
 	uint64_t until = dfg_now() + (uint64_t)((setup->seconds < 1e6 ? setup->seconds : 1e6) * 1e9);
 	if (setup->self != (uint32_t)number)
-		return DFG_ERR(DFG_PROTOCOL, "this worker was started with --number %lld, but the launcher calls it %u",
+		return DFG_ERR(DFG_PROTOCOL, "this worker was started with --number %lld, but the launcher gives it number %u",
 			(long long)number, setup->self);
 	serving->link = out_link;
 	serving->links = setup->workers;

@@ -105,7 +105,7 @@ static struct dfg_err *read_rows(
 	shape.dim[0] = shape.rank ? 1 : 0;
 	size_t elements = (size_t)dfg_shape_count(&shape), bytes;
 	if (__builtin_mul_overflow(elements * dataset->type.size, (size_t)n, &bytes) || bytes > dataset->limit)
-		return DFG_ERR(DFG_DATA, "%lld rows are more than the %zu bytes that may be read at once from this file",
+		return DFG_ERR(DFG_DATA, "%lld rows take more than the %zu bytes that may be read at once from this file",
 			(long long)n, dataset->limit);
 	DFG_TRY(dfg_hdf5_enter());
 	struct dfg_err *err = read_locked(dataset, first, n, to, row, elements);
@@ -211,8 +211,7 @@ static struct dfg_err *examine(struct dataset *dataset, const char *name)
 static struct dfg_err *open_file(const struct dfg_array_file *file, int64_t *out_id)
 {
 	if (file->packed || !strcmp(file->path, "-"))
-		return DFG_ERR(
-			DFG_DATA, "an HDF5 file is read in place: it must be a file, and not compressed by gzip as a whole");
+		return DFG_ERR(DFG_DATA, "an HDF5 file must be a regular file that is not compressed with gzip");
 	*out_id = dfg_H5Fopen(file->path, 0, H5_DEFAULT);
 	return *out_id < 0 ? dfg_hdf5_err("cannot open") : NULL;
 }

@@ -226,7 +226,7 @@ static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena
 			return NULL;
 	}
 	return DFG_ERR(DFG_DATA, "\"each\" is '%.40s', expected %s", each->string,
-		depth ? "pivot or turn, as in a loop" : "step, as outside of loops");
+		depth ? "pivot or turn, because it is in a loop" : "step, because it is outside of loops");
 }
 
 static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, struct dfg_plan_folder *plan)
@@ -258,7 +258,7 @@ static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan_f
 {
 	struct dfg_arena *arena = &plan->arena;
 	if (!list->count || list->count > DEVICES_MOST)
-		return DFG_ERR(DFG_DATA, "%zu devices, not 1 to %d", list->count, DEVICES_MOST);
+		return DFG_ERR(DFG_DATA, "lists %zu devices, expected 1 to %d", list->count, DEVICES_MOST);
 	plan->parts.part = dfg_arena_zeros(arena, list->count, sizeof *plan->parts.part);
 	plan->device = dfg_arena_zeros(arena, list->count, sizeof *plan->device);
 	plan->blob = dfg_arena_zeros(arena, list->count, sizeof *plan->blob);

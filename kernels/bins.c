@@ -39,7 +39,8 @@ static struct dfg_err *bound(struct dfg_kernel *ctx, bool upper)
 	search.n = sorted->shape.dim[1];
 	search.values = values->shape.dim[1];
 	if (!search.wide && search.n > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "places in a row of %lld do not fit in i32: set out_type to i64", (long long)search.n);
+		return DFG_ERR(DFG_DATA, "indices into a row of %lld elements do not fit in i32: set out_type to i64",
+			(long long)search.n);
 	dfg_kernel_ranges(ctx, dfg_shape_count(&values->shape), 1024, bound_of[sorted->dtype], &search);
 	return NULL;
 }

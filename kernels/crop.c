@@ -199,7 +199,7 @@ static struct dfg_err *crop_shape(struct dfg_infer *node)
 	for (int i = 0; i < 2; i++) {
 		int64_t size = dfg_int_of(node, 3, i);
 		if (size != DFG_NOT_KNOWN && size < 1)
-			return DFG_ERR(DFG_DATA, "'crop_size' has %lld, expected positive numbers", (long long)size);
+			return DFG_ERR(DFG_DATA, "'crop_size' contains %lld, expected positive numbers", (long long)size);
 		node->out[0].dim[i + 1] = size == DFG_NOT_KNOWN ? DFG_UNKNOWN : size;
 	}
 	return NULL;
@@ -258,7 +258,7 @@ static struct dfg_err *crop_grad_image(struct dfg_kernel *ctx)
 	for (int64_t i = 0; i < dfg_shape_count(&size->shape); i++)
 		if (dfg_tensor_int(size, i) < 1)
 			return DFG_ERR(
-				DFG_DATA, "'image_size' has %lld, expected positive numbers", (long long)dfg_tensor_int(size, i));
+				DFG_DATA, "'image_size' contains %lld, expected positive numbers", (long long)dfg_tensor_int(size, i));
 	DFG_TRY(dfg_output_now(ctx, &out));
 	set_image(&work, &out->shape);
 	set_grads(&work, ctx->in[0]);

@@ -182,7 +182,7 @@ static struct dfg_err *real_shape(struct dfg_infer *node)
 		int64_t length = dfg_int_of(node, LENGTHS, i), dim = in->dim[in->rank - dims + i];
 		bool known = length != DFG_NOT_KNOWN, halved = i == dims - 1;
 		if (known && length < 1)
-			return DFG_ERR(DFG_DATA, "'fft_length' has %lld, expected positive numbers", (long long)length);
+			return DFG_ERR(DFG_DATA, "'fft_length' contains %lld, expected positive numbers", (long long)length);
 		int64_t least = !known ? 0 : halved && inverse ? length / 2 + 1 : length;
 		if (dim != DFG_UNKNOWN && dim < least)
 			return DFG_ERR(DFG_DATA, "the input is %s, expected at least %lld along dimension %d",

@@ -129,7 +129,7 @@ static struct dfg_err *lrn_grad(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_LRN = {
 	.name = "LRN",
-	.doc = "each element over a power of the sum of squares of its neighbours among the channels",
+	.doc = "each element divided by a power of bias + alpha * the sum of the squares of nearby channels",
 	.sig = "<T: half|f32 = f32>(input: T) -> (output: T)",
 	.attr = ATTRS,
 	.shape = lrn_shape,

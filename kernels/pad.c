@@ -128,8 +128,8 @@ static struct dfg_err *check_mirror(const struct dfg_infer *node, int d, int64_t
 	int64_t inner = grad ? dim - before - after : dim;
 	if (before > inner - offset || after > inner - offset)
 		return DFG_ERR(DFG_DATA,
-			"cannot mirror %" PRId64 " and %" PRId64 " elements of the %" PRId64 " of dimension %d", before, after,
-			inner, d);
+			"cannot mirror %" PRId64 " and %" PRId64 " elements at the ends of dimension %d, expected at most %" PRId64,
+			before, after, d, inner > offset ? inner - offset : 0);
 	return NULL;
 }
 

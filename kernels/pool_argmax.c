@@ -94,8 +94,8 @@ static struct dfg_err *pool(struct dfg_kernel *ctx)
 	work.argmax = argmax->data;
 	work.wide = argmax->dtype == DFG_I64;
 	if (!work.wide && dfg_shape_count(&in->shape) > INT32_MAX)
-		return DFG_ERR(
-			DFG_DATA, "the places of %s do not fit in i32: set Targmax to i64", dfg_shape_words(&in->shape).s);
+		return DFG_ERR(DFG_DATA, "indices of the elements of %s do not fit in i32: set Targmax to i64",
+			dfg_shape_words(&in->shape).s);
 	int64_t each = dfg_window_size(&work.window) * work.window.channels;
 	if (dfg_shape_count(&shape[0]))
 		dfg_kernel_ranges(ctx, work.window.batch * dfg_window_positions(&work.window),
@@ -144,7 +144,7 @@ static struct dfg_err *pool_grad(struct dfg_kernel *ctx)
 	int64_t from = dfg_shape_count(&grad->shape) / images, to = dfg_shape_count(&out->shape) / images;
 	for (int64_t b = 0; b < images; b++)
 		if (!scatter_of[out->dtype](places, b * from, from, grad->data, dfg_tensor_at(out, b * to), to))
-			return DFG_ERR(DFG_DATA, "'argmax' has a place outside the %lld elements of %s", (long long)to,
+			return DFG_ERR(DFG_DATA, "'argmax' contains an index outside the %lld elements of %s", (long long)to,
 				images > 1 ? "an image" : "the input");
 	return NULL;
 }
@@ -157,7 +157,7 @@ static struct dfg_err *pool_grad(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_MaxPoolWithArgmax = {
 	.name = "MaxPoolWithArgmax",
-	.doc = "the largest element of a window that moves over images, and its place in the flattened image",
+	.doc = "the largest element of a window that moves over images, and its index in the flattened image",
 	.sig = "<T: number, Targmax: index = i64>(input: T) -> (output: T, argmax: Targmax)",
 	.attr = ATTRS,
 	.shape = pool_shape,
@@ -169,7 +169,7 @@ const struct dfg_op dfg_op_MaxPoolWithArgmax = {
 
 const struct dfg_op dfg_op_MaxPoolGradWithArgmax = {
 	.name = "MaxPoolGradWithArgmax",
-	.doc = "gradient of MaxPoolWithArgmax: added to the elements at the places of the largest ones",
+	.doc = "gradient of MaxPoolWithArgmax: added to the elements at the indices in argmax",
 	.sig = "<T: number, Targmax: index>(input: T, grad: T, argmax: Targmax) -> (output: T)",
 	.attr = ATTRS,
 	.flags = DFG_NO_GRADIENT,

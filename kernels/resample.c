@@ -298,7 +298,7 @@ static struct dfg_err *kernel_rules(struct dfg_kernel *ctx, struct rule *rule)
 	DFG_TRY(pair(ctx, TRANSLATION, translation));
 	for (int i = 0; i < 2; i++) {
 		if (!(scale[i] > 0))
-			return DFG_ERR(DFG_DATA, "'scale' has %g, expected positive numbers", (double)scale[i]);
+			return DFG_ERR(DFG_DATA, "'scale' contains %g, expected positive numbers", (double)scale[i]);
 		float inverse = (float)(1.0 / (double)scale[i]);
 		rule[i].tap = kernel_tap;
 		rule[i].scale = inverse;

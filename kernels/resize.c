@@ -70,7 +70,7 @@ struct dfg_err *dfg_resize_read_size(struct dfg_kernel *ctx, int64_t out_size[2]
 	for (int i = 0; i < 2; i++) {
 		out_size[i] = dfg_tensor_int(size, i);
 		if (out_size[i] < 1)
-			return DFG_ERR(DFG_DATA, "'size' has %lld, expected positive numbers", (long long)out_size[i]);
+			return DFG_ERR(DFG_DATA, "'size' contains %lld, expected positive numbers", (long long)out_size[i]);
 	}
 	return NULL;
 }

@@ -243,7 +243,7 @@ static struct dfg_err *sparse_shape(struct dfg_infer *node)
 		text " of the rows at indices of each of num_segments segments", formula)
 SPARSE_OP(Sum, number, sum, "the sum", SPARSE_ROWS("doutput"))
 SPARSE_OP(Mean, float, mean, "the mean", SPARSE_COUNTS SPARSE_ROWS("doutput / counts"))
-SPARSE_OP(SqrtN, float, sqrtn, "the sum, divided by the root of their number,",
+SPARSE_OP(SqrtN, float, sqrtn, "the sum, divided by the square root of the number of rows,",
 	SPARSE_COUNTS SPARSE_ROWS("doutput / Sqrt(counts)"))
 
 enum { COUNT = 2 }; /* input of the unsorted ops */

@@ -215,8 +215,9 @@ static struct dfg_err *from_batch_shape(struct dfg_infer *node)
 		int64_t dim;
 		DFG_TRY(dfg_dim_product(in->dim[d + 1], b.size[d], &dim));
 		if (dim >= 0 && (b.before[d] > dim || b.after[d] > dim - b.before[d]))
-			return DFG_ERR(DFG_DATA, "cannot crop %" PRId64 " and %" PRId64 " of the %" PRId64 " of dimension %d",
-				b.before[d], b.after[d], dim, d + 1);
+			return DFG_ERR(DFG_DATA,
+				"cannot crop %" PRId64 " and %" PRId64 " elements from the ends of dimension %d, which has %" PRId64,
+				b.before[d], b.after[d], d + 1, dim);
 		node->out[0].dim[d + 1] = dim < 0 ? DFG_UNKNOWN : dim - b.before[d] - b.after[d];
 	}
 	return NULL;

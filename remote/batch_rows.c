@@ -129,8 +129,9 @@ struct dfg_err *dfg_rows_get(
 	}
 	uint64_t number = dfg_packet_get(packet);
 	if (number >= sources || !source[number].all.shape.dim[0] || (kind != ROWS_FROM && kind != ROWS_LISTED))
-		return DFG_ERR(DFG_PROTOCOL, "a step requests rows in form %llu of file %llu, but there are %zu files",
-			(unsigned long long)kind, (unsigned long long)number, sources);
+		return DFG_ERR(DFG_PROTOCOL,
+			"a step requests rows of file %llu in form %llu: there are %zu files, and the forms are %d and %d",
+			(unsigned long long)number, (unsigned long long)kind, sources, ROWS_FROM, ROWS_LISTED);
 	return kind == ROWS_FROM ? get_from(packet, &source[number], out_feed)
 							 : get_listed(packet, &source[number], out_feed);
 }

@@ -37,7 +37,8 @@ static struct dfg_err *get_source(
 	out_source->digest = dfg_packet_get_u32(answer);
 	DFG_TRY(dfg_packet_check(answer));
 	if (!dtype || dtype >= DFG_DTYPES || !dfg_shape_known(&out_source->all.shape))
-		return DFG_ERR(DFG_PROTOCOL, "%s gave no valid dtype for a file", coordinator->options.peer[worker].name);
+		return DFG_ERR(
+			DFG_PROTOCOL, "%s sent an invalid dtype for a file of samples", coordinator->options.peer[worker].name);
 	out_source->all.dtype = (enum dfg_dtype)dtype;
 	return NULL;
 }

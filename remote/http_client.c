@@ -197,12 +197,13 @@ static struct dfg_err *refused(const struct post *post)
 {
 	switch (post->status) {
 	case 401:
-		return DFG_ERR(DFG_REFUSED, "refused us: its run has a different secret");
+		return DFG_ERR(DFG_REFUSED, "refused the connection: its run has a different secret");
 	case 403:
-		return DFG_ERR(DFG_REFUSED, "refused us: it does not expect %s", dfg_peer_words(post->client->http->self).s);
-	case 409:
 		return DFG_ERR(
-			DFG_REFUSED, "refused us: it already has a link to %s", dfg_peer_words(post->client->http->self).s);
+			DFG_REFUSED, "refused the connection: it does not expect %s", dfg_peer_words(post->client->http->self).s);
+	case 409:
+		return DFG_ERR(DFG_REFUSED, "refused the connection: it already has a link to %s",
+			dfg_peer_words(post->client->http->self).s);
 	case 505:
 		return DFG_ERR(
 			DFG_PROTOCOL, "speaks another version of the protocol: install the same version of dfg on all hosts");

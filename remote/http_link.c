@@ -122,7 +122,7 @@ static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 	if (!exchange->stands) {
 		if (silent >
 			dfg_http_links_at_least_patience(http, (uint64_t)(DFG_HTTP_CONNECT_MS + DFG_HTTP_PATIENCE_MS) * 1000000))
-			dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "did not answer our request"));
+			dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "did not answer the request"));
 	} else if (silent > dfg_http_links_at_least_patience(http, lease)) {
 		dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "silent for %.1f s", (double)silent / 1e9));
 	} else if (now - exchange->said_ns > (lease / 4 < sign ? lease / 4 : sign)) {

@@ -220,7 +220,7 @@ struct dfg_err *dfg_shm_accept(struct dfg_shm *shm, uint32_t peer, uint32_t ms, 
 		in_time = !pthread_cond_timedwait(&shm->arrived, &shm->lock, &deadline);
 	pthread_mutex_unlock(&shm->lock);
 	if (!arrival)
-		return DFG_ERR(DFG_DEADLINE, "%s has not come for a link within %u ms", dfg_peer_words(peer).s, ms);
+		return DFG_ERR(DFG_DEADLINE, "%s did not connect for a link within %u ms", dfg_peer_words(peer).s, ms);
 	int fd = arrival->fd;
 	struct ring_segment *segment = arrival->segment;
 	dfg_free(arrival);

@@ -105,7 +105,7 @@ ssize_t shm_packet_receive(int socket, void *out_bytes, size_t length, int *out_
 struct dfg_err *shm_hello_send(int socket, const struct hello *hello, int fd)
 {
 	if (shm_packet_send(socket, hello, sizeof *hello, fd) != sizeof *hello)
-		return DFG_ERR(DFG_UNAVAILABLE, "it hangs up");
+		return DFG_ERR(DFG_UNAVAILABLE, "it closed the connection");
 	return NULL;
 }
 
@@ -129,14 +129,14 @@ struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct hello *out_hel
 	DFG_TRY(await(socket, ns));
 	ssize_t got = shm_packet_receive(socket, out_hello, sizeof *out_hello, out_fd, &cut);
 	if (cut && *out_fd < 0 && got == sizeof *out_hello) /* the system had no number for it */
-		return DFG_ERR(DFG_MEMORY, "no descriptor for its memory: %s", strerror(EMFILE));
+		return DFG_ERR(DFG_MEMORY, "it sent no descriptor of its memory: %s", strerror(EMFILE));
 	if (got == sizeof *out_hello && !cut)
 		return NULL;
 	if (*out_fd >= 0)
 		close(*out_fd);
 	*out_fd = -1;
 	if (got <= 0)
-		return DFG_ERR(DFG_UNAVAILABLE, "it hangs up");
+		return DFG_ERR(DFG_UNAVAILABLE, "it closed the connection");
 	return DFG_ERR(DFG_PROTOCOL, "it is a different build of dfg");
 }
 

@@ -222,7 +222,7 @@ struct dfg_err *shm_link_read(struct shm_link *link, bool *out_some)
 		size_t there;
 		uint64_t before = link->in.at;
 		if (!ring_there(&link->in, &there))
-			return broken(link, "an impossible position");
+			return broken(link, "a position outside the ring");
 		if (!there || before - began >= READ_MOST)
 			return NULL;
 		DFG_TRY(take_frame(link, there, out_some));

@@ -444,7 +444,7 @@ static struct dfg_err *read_own(struct dfg_ssh_reading *r)
 				   ? NULL
 				   : DFG_ERR(dfg_code_of_errno(errno, DFG_CONFIG), "cannot read %s: %s", path, strerror(errno));
 	if ((stat_.st_uid && stat_.st_uid != getuid()) || (stat_.st_mode & 022))
-		return DFG_ERR(DFG_CONFIG, "%s: others can write it: chmod go-w it", path);
+		return DFG_ERR(DFG_CONFIG, "%s: users other than its owner can write it: chmod go-w", path);
 	return read_file(r, path, true);
 }
 

@@ -80,8 +80,8 @@ static struct dfg_err *greet(struct dfg_ssh *ssh, bool *out_retry)
 	if (status == SSH_OK)
 		return NULL;
 	*out_retry = !dfg_ssh_get_serverbanner(ssh->session);
-	return DFG_ERR(DFG_UNAVAILABLE, "%s port %u does not speak SSH with us: %s", ssh->entry.host_name, ssh->entry.port,
-		dfg_ssh_get_error(ssh->session));
+	return DFG_ERR(DFG_UNAVAILABLE, "cannot begin an SSH session with %s port %u: %s", ssh->entry.host_name,
+		ssh->entry.port, dfg_ssh_get_error(ssh->session));
 }
 
 /* Seconds left for a wait that begins now. */

@@ -109,7 +109,7 @@ struct dfg_err *dfg_worker_get_shards(
 		out_run->stream[i] = dfg_packet_get_text(request);
 	DFG_TRY(dfg_packet_check(request));
 	if (!out_run->shards || out_run->batch < 1 || out_run->shard >= out_run->shards)
-		return DFG_ERR(DFG_PROTOCOL, "a step has shard %u of %u", out_run->shard, out_run->shards);
+		return DFG_ERR(DFG_PROTOCOL, "a step names shard %u, but there are %u", out_run->shard, out_run->shards);
 	return NULL;
 }
 

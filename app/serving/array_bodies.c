@@ -76,7 +76,7 @@ static struct dfg_err *input_name(struct dfg_serving_job *job, const char **out_
 	if (!*out_name && job->live->n_in == 1)
 		*out_name = job->live->in[0].name;
 	return *out_name ? NULL
-					 : DFG_ERR(DFG_DATA, "model '%.100s' has %u inputs: say which one the array is by feed=NAME",
+					 : DFG_ERR(DFG_DATA, "model '%.100s' has %u inputs: name the input of the array with ?feed=NAME",
 						   job->served->name, job->live->n_in);
 }
 

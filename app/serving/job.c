@@ -232,11 +232,11 @@ void dfg_job_submit(struct dfg_serving_job *job)
 				"X-Timeout must be a number of seconds above 0, and grpc-timeout up to 8 digits and a unit, one of "
 				"HMSmun"));
 	} else if (job->served->serving->draining) {
-		dfg_job_refuse(job, 503, DFG_ERR(DFG_STOPPED, "the server is ending"));
+		dfg_job_refuse(job, 503, DFG_ERR(DFG_STOPPED, "the server is shutting down"));
 	} else if (!dfg_serving_push(job)) {
 		dfg_job_refuse(job, 429,
-			DFG_ERR(DFG_DATA, "%lld requests wait for model '%.100s' already",
-				(long long)job->served->serving->options.queue, job->served->name));
+			DFG_ERR(DFG_DATA, "model '%.100s' already has %lld waiting requests", job->served->name,
+				(long long)job->served->serving->options.queue));
 	}
 }
 

@@ -106,7 +106,7 @@ void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *requ
 	else if (!strcmp(rest, "/health/ready") && !serving->draining)
 		answer_true(&serving->other, request, "ready");
 	else if (!strcmp(rest, "/health/ready"))
-		dfg_serving_error(&serving->other, request, protocol, 503, "the server is ending");
+		dfg_serving_error(&serving->other, request, protocol, 503, "the server is shutting down");
 	else if (!strncmp(rest, "/repository", 11))
 		dfg_serving_error(&serving->other, request, protocol, 501, "this server has no model repository");
 	else

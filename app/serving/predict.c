@@ -32,8 +32,8 @@ static struct dfg_err *feed_named(struct dfg_serving_job *job, const char *name,
 static struct dfg_err *only_input(const struct dfg_serving_job *job, const char **out_name)
 {
 	if (job->live->n_in != 1)
-		return DFG_ERR(
-			DFG_DATA, "model '%.100s' has %u inputs: name them in objects", job->served->name, job->live->n_in);
+		return DFG_ERR(DFG_DATA, "model '%.100s' has %u inputs: each instance must be an object with their names",
+			job->served->name, job->live->n_in);
 	*out_name = job->live->in[0].name;
 	return NULL;
 }
@@ -131,7 +131,9 @@ static struct dfg_err *answer_rows(struct dfg_serving_job *job, struct dfg_json_
 	const struct dfg_shape *first = &job->value[0].shape;
 	for (uint32_t k = 0; k < job->n_output; k++)
 		if (job->value[k].shape.rank < 1 || job->value[k].shape.dim[0] != first->dim[0])
-			return DFG_ERR(DFG_DATA, "output '%.200s' is %s, which has no row for each instance: ask by \"inputs\"",
+			return DFG_ERR(DFG_DATA,
+				"output '%.200s' is %s, which does not have a row for each instance: send \"inputs\" instead of "
+				"\"instances\"",
 				job->live->out[job->output[k]].name, dfg_type_words(job->value[k].dtype, &job->value[k].shape).s);
 	dfg_json_key(json, "predictions"), dfg_json_open(json, '[');
 	for (int64_t i = 0; i < first->dim[0]; i++)

@@ -36,7 +36,7 @@ static struct dfg_err *split_model(struct dfg_serving *serving, const char *word
 	served->name = equals ? dfg_arena_copy(arena, word, (size_t)(equals - word)) : name_of_path(arena, served->path);
 	if (!served->name)
 		return dfg_no_memory("the models");
-	return *served->name ? NULL : DFG_ERR(DFG_USAGE, "'%s' gives the model no name", word);
+	return *served->name ? NULL : DFG_ERR(DFG_USAGE, "'%s' has no name for the model: give NAME=GRAPH", word);
 }
 
 static void init_served(struct dfg_serving *serving, struct dfg_served *served)
@@ -81,7 +81,7 @@ static struct dfg_err *read_token(struct dfg_serving *serving)
 	if (!path)
 		return NULL;
 	if (!stat(path, &stat_) && (stat_.st_mode & (S_IRWXG | S_IRWXO)))
-		return DFG_ERR(DFG_REFUSED, "%s: others than the owner can read it: chmod 600", path);
+		return DFG_ERR(DFG_REFUSED, "%s: users other than its owner can read it: chmod 600", path);
 	DFG_TRY(dfg_blob_open(path, 4096, &blob));
 	const uint8_t *end = blob.size ? memchr(blob.bytes, '\n', blob.size) : NULL;
 	serving->token = dfg_arena_copy(&serving->arena, blob.bytes, end ? (size_t)(end - blob.bytes) : blob.size);

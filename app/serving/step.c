@@ -11,7 +11,7 @@ static struct dfg_err *check_in_time(const struct dfg_serving_job *job, uint64_t
 	if (job->deadline_ns && now > job->deadline_ns)
 		return DFG_ERR(DFG_DEADLINE, "the deadline of the request passed");
 	if (gone && now > gone + GRACE_NS)
-		return DFG_ERR(DFG_STOPPED, "the client has gone");
+		return DFG_ERR(DFG_STOPPED, "the client closed the connection");
 	return NULL;
 }
 

@@ -115,7 +115,7 @@ struct dfg_err *dfg_json_to_tensor(
 {
 	bool is_real = dfg_dtype_is(dtype, "number") || dtype == DFG_F16 || dtype == DFG_BF16;
 	if (dtype != DFG_STRING && dtype != DFG_BOOL && !is_real)
-		return DFG_ERR(DFG_DATA, "%s has no form in JSON", dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, "%s cannot be represented in JSON", dfg_dtype_name(dtype));
 	DFG_TRY(dfg_tensor_new(dtype, shape, out_tensor));
 	struct reading reading = {out_tensor, dfg_shape_count(shape), 0};
 	struct dfg_err *err = put_list(&reading, data);

@@ -13,8 +13,8 @@ static struct dfg_err *find_batch(struct sharded_step *step)
 		if (!shape->rank)
 			return DFG_ERR(DFG_DATA, "feed %u is a scalar, which has no rows for %u shards", i, replica->shards);
 		if (step->batch != DFG_UNKNOWN && shape->dim[0] != step->batch)
-			return DFG_ERR(DFG_DATA, "the sharded feeds have %lld and %lld rows", (long long)step->batch,
-				(long long)shape->dim[0]);
+			return DFG_ERR(DFG_DATA, "the sharded feeds have %lld and %lld rows, expected the same number",
+				(long long)step->batch, (long long)shape->dim[0]);
 		step->batch = shape->dim[0];
 	}
 	return step->batch ? NULL : DFG_ERR(DFG_DATA, "a batch without rows cannot be sharded");
@@ -31,7 +31,7 @@ static struct dfg_tensor rows_of(const struct dfg_tensor *all, const struct dfg_
 }
 
 /* The k-th shard of each replica, if it has rows; there is one replica where the session has no backend. */
-static uint32_t make_round(struct sharded_step *step, uint32_t k)
+static uint32_t make_shard_runs(struct sharded_step *step, uint32_t k)
 {
 	struct replica *replica = step->replica;
 	uint32_t n = 0;
@@ -68,7 +68,7 @@ static struct dfg_err *run_on_replicas(struct sharded_step *step, uint32_t n)
 
 static struct dfg_err *run_round(struct sharded_step *step, uint32_t k)
 {
-	uint32_t n = make_round(step, k);
+	uint32_t n = make_shard_runs(step, k);
 	if (!n)
 		return NULL;
 	DFG_TRY(step->replica->session->options.backend ? run_on_replicas(step, n) : run_here(step, &step->run[0]));

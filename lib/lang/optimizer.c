@@ -66,7 +66,8 @@ static struct dfg_err *check(struct dfg_optimizer *optimizer)
 		return dfg_eval_at(eval, name, dfg_name_scope_unknown(eval, optimizer->bindings, name->text));
 	if (found->kind != DFG_DATUM_LAYER || found->callable->tree->kid[1]->n != 3)
 		return dfg_eval_at(eval, name,
-			DFG_ERR(DFG_DATA, "'%s' is not an optimizer, which is a layer with the second arguments (p, g, step)",
+			DFG_ERR(DFG_DATA,
+				"'%s' is not an optimizer: an optimizer is a layer whose second list of arguments is (p, g, step)",
 				name->text));
 	return NULL;
 }

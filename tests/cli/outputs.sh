@@ -60,7 +60,7 @@ status 71 "$DFG" run t.pb --feed x=@x.npy --fetch loss --memory-limit 40000
 has err 't.pb: '
 has err '(--memory-limit is 40000)'
 
-# Within an epoch, a training goes on in the order of samples that it was begun in; between two, the order is a choice.
+# Within an epoch, a training continues in the order of samples in which it began; between epochs, another may be chosen.
 train="$train --batch 100 --checkpoint ck"
 status 0 $train --steps 13 --shuffle 3
 cp -r ck within
@@ -96,7 +96,7 @@ status 0 "$DFG" run t.pb --data x=@x.npy --target train --batch 50 --steps 20 --
 
 # The rule of -MD is an output like others, and what is wrong with it is found before the graph is written.
 refused '-MD without -o requires -MF and -MT' "$DFG" build s.dfg -MD
-refused '-MF, -MT and -MP need -MD' "$DFG" build s.dfg -MF rule -o s.pb
+refused '-MF, -MT and -MP require -MD' "$DFG" build s.dfg -MF rule -o s.pb
 cp s.dfg s.d
 refused '-MD s.d would replace the program s.d' "$DFG" build s.d -o s -MD
 status 73 "$DFG" build s.dfg -o s.pb -MD -MF nowhere/rule

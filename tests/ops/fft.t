@@ -14,7 +14,7 @@ IFFT3D(c64([[[10, -2], [-4, 0]], [[10, -2], [-4, 0]]]))   = [[[1, 2], [3, 4]], [
 RFFT(f32([1, 2, 3, 2]), [4])                              = [8, -2, 0]
 RFFT(f64([1, 2, 2, 9]), [3], Tcomplex = c128)             = [5, -1]
 RFFT(f32([1, 2]), [4])                                    : the input is [2], expected at least 4 along dimension 0
-RFFT(f32([1, 2]), [0])                                    : 'fft_length' has 0, expected positive numbers
+RFFT(f32([1, 2]), [0])                                    : 'fft_length' contains 0, expected positive numbers
 RFFT(f32([1, 2]), [1, 2])                                 : 'fft_length' is [2], expected a vector of 1
 RFFT(f32([1, 2]), [2], Tcomplex = c128)                   : f32 and c128 have parts of different sizes
 IRFFT(c64([8, -2, 0]), [4])                               = [1, 2, 3, 2]

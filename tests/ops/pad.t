@@ -9,7 +9,7 @@ PadV2(["a"], [[0, 1]], "b")                                 = ["a", "b"]
 MirrorPad([1, 2, 3], [[2, 1]], mode = "REFLECT")            = [3, 2, 1, 2, 3, 2]
 MirrorPad([1, 2, 3], [[2, 1]], mode = "SYMMETRIC")          = [2, 1, 1, 2, 3, 3]
 MirrorPad([[1, 2], [3, 4]], [[1, 0], [0, 1]], mode = "REFLECT") = [[3, 4, 3], [1, 2, 1], [3, 4, 3]]
-MirrorPad([1, 2, 3], [[3, 0]], mode = "REFLECT")            : cannot mirror 3 and 0
+MirrorPad([1, 2, 3], [[3, 0]], mode = "REFLECT")            : cannot mirror 3 and 0 elements at the ends of dimension 0, expected at most 2
 MirrorPad([1, 2, 3], [[1, 0]], mode = "WRAP")               : must be one of REFLECT|SYMMETRIC
 MirrorPadGrad([1, 2, 3, 4, 5, 6], [[2, 1]], mode = "REFLECT") = [3, 12, 6]
 MirrorPadGrad([1, 2, 3, 4, 5, 6], [[2, 1]], mode = "SYMMETRIC") = [5, 5, 11]

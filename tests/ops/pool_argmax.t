@@ -3,7 +3,7 @@ MaxPoolWithArgmax([[[[1], [3]]], [[[4], [4]]]], ksize = [1, 1, 2, 1], strides = 
 MaxPoolWithArgmax([[[[1], [3]]], [[[4], [4]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME", include_batch_in_index = true) = [[[[3]]], [[[4]]]], [[[[1]]], [[[2]]]]
 MaxPoolWithArgmax([[[[1, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], padding = "VALID")                             : the window is over the batch or the channels
 MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], i64([[[[1]]], [[[0]]]]), ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[0], [2]]], [[[3], [0]]]]
-MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], i64([[[[1]]], [[[2]]]]), ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : 'argmax' has a place outside the 2 elements of an image
+MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], i64([[[[1]]], [[[2]]]]), ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : 'argmax' contains an index outside the 2 elements of an image
 MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], [[[[1]]], [[[2]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME", include_batch_in_index = true) = [[[[0], [2]]], [[[3], [0]]]]
 MaxPoolGradWithArgmax([[[[1], [3]]]], [[[[2], [3]]]], [[[[1]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : 'grad' is [1,1,2,1], expected [1,1,1,1]
 # A window whose size overflows.

@@ -4,7 +4,7 @@ ResizeBicubic(f32([[[[1], [3]]]]), [1, 4], half_pixel_centers = true)    = [[[[0
 ResizeBicubic(f32([[[[0], [32], [0], [0]]]]), [1, 8])                    = [[[[0], [19], [32], [19], [0], [-3], [0], [0]]]]
 ResizeBicubic(f32([[[[1], [3], [5]]]]), [1, 2], align_corners = true)    = [[[[1], [5]]]]
 ResizeBicubic(f32([[[[7]]]]), [2, 2])                                    = [[[[7], [7]], [[7], [7]]]]
-ResizeBicubic(f32([[[[7]]]]), [0, 2])                                    : 'size' has 0, expected positive numbers
+ResizeBicubic(f32([[[[7]]]]), [0, 2])                                    : 'size' contains 0, expected positive numbers
 ResizeBicubic(f32([[[[7]]]]), [2])                                       : 'size' is [1], expected a vector of 2
 ResizeBicubic(f32([[7]]), [2, 2])                                        : the image is [1,1], expected 4 dimensions
 ResizeBicubic(f32([[[[7]]]]), [1, 1], align_corners = true, half_pixel_centers = true) : cannot both be set
@@ -13,13 +13,13 @@ ResizeBicubicGrad(f32([[[[1]]]]), f32([[[[1, 2]]]]))                     : gradi
 ResizeArea(f32([[[[1], [2], [3], [6]]]]), [1, 2])                        = [[[[1.5], [4.5]]]]
 ResizeArea(f32([[[[3], [6], [9]]]]), [1, 2])                             = [[[[4], [8]]]]
 ResizeArea(u8([[[[3]]]]), [2, 2], align_corners = true)                  = [[[[3], [3]], [[3], [3]]]]
-ResizeArea(f32([[[[3], [6]]]]), [1, -1])                                 : 'size' has -1, expected positive numbers
+ResizeArea(f32([[[[3], [6]]]]), [1, -1])                                 : 'size' contains -1, expected positive numbers
 ResizeArea(f16([[[[3], [6]]]]), [1, 1])                                  = [[[[4.5]]]]
 # A triangle of radius 1 is linear interpolation; without antialias, a smaller image reads pixels by themselves.
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 4], f32([1, 2]), f32([0, 0]), kernel_type = "triangle") = [[[[1], [1.5], [2.5], [3]]]]
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 2], f32([1, 1]), f32([0, 1]), kernel_type = "triangle") = [[[[0], [1]]]]
 ScaleAndTranslate(f32([[[[1], [3], [5]]]]), [1, 1], f32([1, 0.33333334]), f32([0, 0]), kernel_type = "box", antialias = false) = [[[[3]]]]
-ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 0]), f32([0, 0])) : 'scale' has 0, expected positive numbers
+ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 0]), f32([0, 0])) : 'scale' contains 0, expected positive numbers
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1]), f32([0, 0]))    : 'scale' is [1], expected a vector of 2
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, nan]), f32([0, 0])) : expected positive numbers
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 1]), f32([0, nan])) = [[[[0]]]]

@@ -172,7 +172,7 @@ static void a_wrong_secret_is_refused(void **state)
 	for (int i = 0; i < 4; i++) {
 		struct http_pair_end *end = calloc(2, sizeof *end);
 		connect_with(end, i & 1, secret[i / 2], NULL);
-		is_lost(&end[0], DFG_REFUSED, "worker 1: refused us: its run has a different secret");
+		is_lost(&end[0], DFG_REFUSED, "worker 1: refused the connection: its run has a different secret");
 		http_pair_close(end);
 		free(end);
 	}

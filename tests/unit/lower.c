@@ -308,7 +308,7 @@ static void what_does_not_fit_is_refused(void **state)
 		"'F'", "output 'r' has no value");
 	REFUSED(INPUT CALLS("call", "F", IN("x")) "library { " FUNCTION(
 				"F", "DT_FLOAT", "DT_FLOAT", NEGATE("n", "z") RET("n:y:0")) "}",
-		"'call'", "'F'", "'n'", "no input and no node 'z'");
+		"'call'", "'F'", "'n'", "the function has no input or node 'z'");
 	REFUSED(
 		BRANCHES(BRANCH("T", NEGATE("n", "x") RET("n:z:0")), BRANCH("E", RET("x"))), "'pick'", "'T'", "no output 'z'");
 }

@@ -238,7 +238,7 @@ static void only_who_knows_the_secret_is_let_in(void **state)
 	succeeds(dfg_shm_new(&options, &stranger));
 	fails(dfg_shm_connect(stranger, THERE, dfg_shm_address(ends.b), MS, &link), DFG_REFUSED,
 		"worker 1: it refuses the secret of this run");
-	fails(dfg_shm_accept(ends.b, 9, 20, &link), DFG_DEADLINE, "worker 9 has not come for a link within 20 ms");
+	fails(dfg_shm_accept(ends.b, 9, 20, &link), DFG_DEADLINE, "worker 9 did not connect for a link within 20 ms");
 	options.secret = "short";
 	fails(dfg_shm_new(&options, &stranger), DFG_CONFIG, "64 characters");
 	dfg_shm_free(stranger);

@@ -135,11 +135,11 @@ static void an_impossible_position_ends_the_link(void **state)
 	struct ends ends;
 	lie_begin(&ends);
 	((struct shm_link *)ends.link_a)->out.at = RING_BYTES + 8;
-	lie_end(&ends, "an impossible position");
+	lie_end(&ends, "a position outside the ring");
 
 	lie_begin(&ends);
 	((struct shm_link *)ends.link_a)->out.at -= 8;
-	lie_end(&ends, "an impossible position");
+	lie_end(&ends, "a position outside the ring");
 
 	lie_begin(&ends);
 	struct dfg_shape shape = DFG_SHAPE_VECTOR(2 * RING_BYTES);
@@ -170,7 +170,7 @@ static void lie_at_random(struct ends *ends, int frames, unsigned *random)
 	}
 }
 
-/* What came is messages: a tensor has the bytes that its shape says, and a bool is a bool. */
+/* All arrived messages are valid: a tensor has the bytes of its shape, and a bool is 0 or 1. */
 static void messages_are_whole(const struct inbox *inbox)
 {
 	for (size_t i = 0; i < inbox->count; i++) {

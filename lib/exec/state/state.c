@@ -69,7 +69,7 @@ static struct dfg_err *add_resource(struct dfg_state *state, struct dfg_resource
 static struct dfg_err *as_variable(struct dfg_resource *resource, struct dfg_variable **out_variable)
 {
 	if (!resource)
-		return DFG_ERR(DFG_DATA, "the handle refers to nothing");
+		return DFG_ERR(DFG_DATA, "the handle does not refer to a resource");
 	if (resource->kind != variable_kind)
 		return DFG_ERR(DFG_DATA, "'%s' is a %s, not a variable", resource->name, resource->kind);
 	*out_variable = (struct dfg_variable *)resource;

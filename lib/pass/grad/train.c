@@ -164,7 +164,7 @@ static struct dfg_err *keep_reached(struct trainer *t, struct dfg_cotangent *cot
 	if (!err && t->by_rows.count)
 		list_variables(t, "gradients that stay rows", &t->by_rows);
 	if (!err && guessed)
-		list_variables(t, "the graph does not mark trainable variables; trained are", &t->variables);
+		list_variables(t, "the graph does not mark trainable variables; these are trained", &t->variables);
 	dfg_numbers_release(&unreached);
 	return err;
 }

@@ -278,10 +278,10 @@ static struct dfg_err *check_types(const struct instance *instance, const enum d
 	const char *name = instance->body->function.name, *does = is_in ? "takes" : "gives";
 	const char *what = is_in ? "input" : "output";
 	if (count != wanted->count)
-		return DFG_ERR(DFG_DATA, "function '%.200s' %s %u %ss, must be %u", name, does, count, what, wanted->count);
+		return DFG_ERR(DFG_DATA, "function '%.200s' %s %u %ss, expected %u", name, does, count, what, wanted->count);
 	for (uint32_t i = 0; i < count; i++)
 		if (dtype[i] != wanted->item[i].dtype)
-			return DFG_ERR(DFG_DATA, "function '%.200s' %s %s as %s %u, must be %s", name, does,
+			return DFG_ERR(DFG_DATA, "function '%.200s' %s %s as %s %u, expected %s", name, does,
 				dfg_dtype_name(dtype[i]), what, i, dfg_dtype_name(wanted->item[i].dtype));
 	return NULL;
 }

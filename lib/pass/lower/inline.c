@@ -80,7 +80,7 @@ static struct dfg_err *add_tensors(struct inlining *in, const char *text, struct
 {
 	uint32_t part = dfg_map_find(&in->body->names, text, strcspn(text, ":"));
 	if (part == DFG_NONE)
-		return DFG_ERR(DFG_DATA, "no input and no node '%.*s'", (int)strcspn(text, ":"), text);
+		return DFG_ERR(DFG_DATA, "the function has no input or node '%.*s'", (int)strcspn(text, ":"), text);
 	if (part < in->body->function.n_in)
 		return add_input(in, part, text, reach);
 	reach->nodes = true;

@@ -80,7 +80,7 @@ static struct dfg_err *write_out(struct lower *l, uint32_t call)
 	const char *name = node->name, *op = node->op_name;
 	lower_fn *rule = node->op ? rules[node->op->means] : lower_named;
 	l->site[call].first = l->graph->count;
-	struct dfg_err *err = rule ? rule(l, call) : DFG_ERR(DFG_BUG, "no rule writes out this kind of call");
+	struct dfg_err *err = rule ? rule(l, call) : DFG_ERR(DFG_BUG, "calls of this kind cannot be lowered");
 	l->site[call].end = l->graph->count;
 	return dfg_err_note(err, "node '%.200s' (%.100s)", name, op);
 }

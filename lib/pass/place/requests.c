@@ -69,9 +69,8 @@ static void note_left(const struct dfg_placing *p, const struct file_request *fi
 		dfg_text_add(notes, "and %u more ask", file->count - 1);
 	else
 		dfg_text_add(notes, "asks");
-	dfg_text_add(notes,
-		" for '%.200s', a device of the process that ran the graph before: placed as if the graph asked for none\n",
-		node->device);
+	dfg_text_add(
+		notes, " for '%.200s', a device that does not exist in this run: the request is ignored\n", node->device);
 }
 
 struct dfg_err *dfg_place_ask(struct dfg_placing *p)
