@@ -7,7 +7,7 @@ ifeq ($(origin CC),default)
 CC = gcc
 endif
 O = build
-# Of what builds all by itself, unless the caller says how many.
+# Jobs of a build that runs by itself, unless the caller gives their number.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 NM = $(if $(findstring clang,$(CC)),llvm-nm,nm)
 PREFIX = /usr/local
@@ -150,7 +150,7 @@ bench-peers:
 	@python3 -m venv build/peers && build/peers/bin/pip install -q -r bench/peers.txt
 .PHONY: bench bench-peers
 
-# What has to be there. Says what it installs; does nothing where all is.
+# Installs the packages that are missing, and lists them first; does nothing if all are installed.
 
 deps:
 	@tests/deps

@@ -37,7 +37,7 @@ row() { # ROW OF OPTIONS...: microseconds, over OF
 	sed 's/.*"median_us":\([0-9.e+]*\).*/\1/' said.json | awk -v of="$of" -v name="$name" '{printf "%s\t%g\n", name, $1 / of}'
 }
 
-# What arrives is looked at, but not at all of it.
+# A part of the received values is compared, not all of them.
 cat >far.dfg <<'.'
 input v: f32[]
 big = fill([16777216], v)

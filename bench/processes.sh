@@ -11,8 +11,8 @@ row() { # ROW REPEAT GRAPH OPTIONS...: in milliseconds
 		awk -v name="$name" '{printf "%s\t%f\n", name, $1 / 1000}'
 }
 
-# Eight stages, each one at a time as a device is, in a loop of so many iterations at once. What the last stage gives
-# comes back to the first worker, whose iterations are then whole ones: the window of a worker is of its own alone.
+# Eight stages, each one at a time as a device is, in a loop with WINDOW iterations in flight. The result of the
+# last stage returns to the first worker, which completes the iteration: each worker has a window of its own.
 STAGE_MS=5
 pipeline() { # WINDOW
 	echo 'x, last, s0, s1, s2, s3, s4, s5, s6, s7 = loop (x = 0.0, last = 0.0, s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0, s4 = 0.0,' \

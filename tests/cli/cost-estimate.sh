@@ -52,7 +52,7 @@ output y = sum(h) + sum(a)
 P
 holds straight exact 0 5 --feed x=normal:f32[5,3]:seed=1
 
-# A variable without a mark, as in a graph of TensorFlow: its initialiser is found as run finds it, and is no part of a step.
+# A variable without a mark, as in a graph of TensorFlow: its initialiser is found as run finds it, and is not part of a step.
 cat >unmarked.dfg <<'P'
 input x: f32[3]
 on "w1" { v = VarHandleOp(dtype = f32, shape = [3]) }

@@ -120,6 +120,6 @@ has err 'was made with --denormals flush, but this run has --denormals keep'
 has err 'resumed at step 2'
 never grep -q warning err
 
-# What this processor does is in doctor.
+# Doctor says how this processor treats denormals.
 "$DFG" doctor --quick >out
 has out denormals

@@ -49,7 +49,7 @@ status 1 "$DFG" diff --json a.csv b.csv
 status 0 "$DFG" diff --json a.csv a.csv
 [ "$(cat out)" = '{"same":true,"count":0,"differences":[]}' ]
 
-# A part of a name is no name, which is the answer; the ops that have it are listed.
+# A part of a name is not an op: status 1, and the ops whose names contain it are listed.
 status 1 "$DFG" ops conv
 has err "no op 'conv'; these ops contain it"
 [ "$(grep -ci '^[^<({ ]*conv' out)" = "$(wc -l <out)" ]

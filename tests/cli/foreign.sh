@@ -69,7 +69,7 @@ array_gradient() { # NAME ARRAY SOURCE
 status 65 "$DFG" opt --passes tensorflow chain.pbtxt -o no.pb
 has err "node 'second' (TensorArrayGradV3): TensorFlow cannot make a gradient array of the gradient array 'first'"
 
-# 51. The device of the session that wrote a graph is none of the hosts': no constraint, and one note. Another job's is an error.
+# 51. The device of the session that wrote a graph is not a device of the hosts: it is ignored, with one note. Another job's is an error.
 sed 's|op: "Mul"|& device: "/job:localhost/replica:0/task:0/device:CPU:0"|' reference.pbtxt >session.pbtxt
 status 0 "$DFG" partition session.pbtxt --hosts local:2 --fetch loss -o session.plan
 has err "session.pbtxt: note: node 'wx' and 2 more ask for '/job:localhost/replica:0/task:0/device:CPU:0'"

@@ -1,7 +1,7 @@
 # dfg run --data NAME=HOST:@FILE: who reads it is another, the batches are the same, bit for bit.
 . "$ROOT/tests/cli/kit"
 
-# Workers stand in a folder of their own, as they do on another machine: the launcher has none of these files.
+# Workers run in another folder, as on another machine: the launcher has none of their files.
 mkdir there
 cat >worker <<END
 #!/bin/sh
@@ -52,7 +52,7 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	status 0 train --hosts ./hosts --data x=w0:@zipped --data t=@t.npy --epochs 3 --drop-last --shuffle 7 --metrics m2
 	cmp m1 m2
 
-	# What is begun here is finished there, and the other way.
+	# A training that begins with local data finishes with the workers' data, and the other way round.
 	status 0 train $here --epochs 4 --metrics m1 --save s1.npz
 	status 0 train $there --steps 10 --checkpoint ck
 	status 0 train $here --epochs 3 --checkpoint ck --resume
@@ -103,7 +103,7 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	has err 'restarting from the last checkpoint'
 	cmp s1.npz s2.npz
 
-	# What is wrong, said with the host and the file.
+	# Errors name the host and the file.
 	fails() { # STATUS WORDS DATA...
 		wanted=$1 words=$2
 		shift 2

@@ -1,4 +1,4 @@
-# dfg run --hosts: what several processes do is what one does, bit for bit; and whoever is killed, nobody stays behind.
+# dfg run --hosts: several processes compute the bits of one; whichever process is killed, none is left running.
 . "$ROOT/tests/cli/kit"
 children() { # PID
 	cat "/proc/$1/task/$1/children"
@@ -167,7 +167,7 @@ assert wait["tensor"] == "z:0" and 190000 < wait["us"] == wait["longest_us"] < 5
 END
 done
 
-# Training: variables on both workers, the same bits, and checkpoints that either can go on from.
+# Training: variables on both workers, the same bits, and checkpoints from which one process or several can continue.
 python3 - <<'END'
 import random, struct
 random.seed(1)
@@ -244,7 +244,7 @@ for signal in KILL STOP; do
 	nobody $workers
 done
 
-# All are stopped together for longer than the lease, as by ^Z, and go on: nobody was silent.
+# All processes are stopped together for longer than the lease, as by ^Z, and continue: none is taken for lost.
 for transport in shm libcurl; do
 	sed 's/100000/2000/' slow.dfg >short.dfg
 	# shellcheck disable=SC2086
@@ -351,7 +351,7 @@ for transport in shm libcurl; do
 done
 status 2 "$DFG" serve --worker --wait 0
 
-# Too few descriptors for so many: said once.
+# Too few descriptors for 50 workers: one error says so.
 for most in 20 64 150; do
 	status 71 bash -c "ulimit -n $most; exec \"\$0\" \"\$@\"" "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts local:50
 	has err 'of 50 workers cannot be started: w'

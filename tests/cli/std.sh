@@ -1,4 +1,4 @@
-# Finding 15: dfg-std(7) has every function and layer of the library that is no helper, with arguments, defaults and shapes.
+# Finding 15: dfg-std(7) has every function and layer of the library except helpers, with arguments, defaults and shapes.
 . "$ROOT/tests/cli/kit"
 "$DFG" __man std <"$ROOT/man/dfg-std.7.in" | sed 's/\\-/-/g; s/\\(dq/"/g; s/\\(aq/'"'"'/g; s/\\(ga/`/g; s/\\(ha/^/g' >page
 

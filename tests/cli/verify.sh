@@ -142,7 +142,7 @@ has out 'w: i32[] 0'
 counts_down DT_BOOL >lie.pbtxt
 says 65 lie.pbtxt 'is i32[...], must be bool'
 
-# A frame_name that is no string; more faults than are told.
+# A frame_name that is not a string; more faults than are printed.
 sed 's/s: "w"/type: DT_INT32/' good.pbtxt >type.pbtxt
 says 65 type.pbtxt "attribute 'frame_name' is a type, must be a string"
 {

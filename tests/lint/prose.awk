@@ -1,5 +1,5 @@
 # Comments and messages in plain English (CONTRIBUTING.md, "The voice"): patterns that an outsider reads twice. A comment may
-# run over several lines; a string counts where it has a space in it. In pages all text counts.
+# run over several lines; a string counts where it has a space in it. In pages all text counts, in scripts comments do.
 function look(text, line) {
 	gsub(/[Tt]here (is|are|was|were) (no|none)|is no longer|leaves? [a-z ]* behind/, "", text)
 	if (text ~ /^[ \t*]*(What|Of what|Of whom|Who|Whoever) / || text ~ /(^|[^a-z])(is|are) (no|none)([^a-z]|$)/ ||
@@ -11,6 +11,11 @@ FNR == 1 { comment = ""; inside = 0 }
 FILENAME ~ /^man\/|[.]md$/ { # pages: all text but macros
 	if ($0 !~ /^[.]/)
 		look($0, FNR)
+	next
+}
+FILENAME !~ /[.](c|h|inc|def|proto)$/ { # scripts, programs of the language, tables: what follows #
+	if (match($0, /(^|[ \t])#+ /))
+		look(substr($0, RSTART + RLENGTH), FNR)
 	next
 }
 {

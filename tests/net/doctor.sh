@@ -5,11 +5,11 @@ doctor() { "$DFG" doctor --ssh-config ssh_config "$@"; }
 
 machine alpha 10.77.0.11
 machine beta 10.77.0.12
-behind alpha gamma 10.78.0
-behind gamma delta 10.79.0
+beyond alpha gamma 10.78.0
+beyond gamma delta 10.79.0
 printf 'Host listed\n\tHostName 10.79.0.2\n\tProxyJump root@alpha:22,gamma\n' >>ssh_config
 
-# Two machines, one behind another, one behind that.
+# Two machines that are reached directly, one that is reached through another, and one through that one.
 expect 0 'dfg ' doctor alpha beta gamma delta listed
 for name in alpha beta gamma delta listed; do
 	grep -q "^$name  *dfg $("$DFG" version | sed 's/^dfg //; s/ .*//; 1q'), .*clock [-+]" out

@@ -1,4 +1,4 @@
-# What goes wrong on the way between two machines, and on one of them: a fault each, with what is said of it.
+# Faults of the network between two machines, and of one of them: one fault at a time, with its message.
 # shellcheck source=tests/net/rig
 . "$ROOT/tests/net/rig"
 
@@ -31,7 +31,7 @@ grep -q 'alpha.*worker 1\|beta.*worker 0' err
 ip netns exec alpha ip route del blackhole 10.77.0.12/32
 nothing_left alpha beta
 
-# The same, for four seconds, with restarts: they do not go on with a wire that is lost, and wait for it to be mended.
+# The same, for four seconds, with restarts: no run begins while the network is down; the next waits until it is up.
 begin 2 slow.dfg --hosts alpha,beta --place '*=w0' --place y/a=w1 --feed n=20 --restarts 4
 sleep 1
 ip netns exec alpha ip route add blackhole 10.77.0.12/32
@@ -42,7 +42,7 @@ grep -q '^last: f32' out
 grep -q 'restarting' err
 nothing_left alpha beta
 
-# A worker is stopped and goes on within the lease: it was slow.
+# A worker is stopped and continues within the lease: it was only slow.
 start 15
 stopped=$(pgrep -f '[s]erve --worker --number 1')
 kill -STOP "$stopped"

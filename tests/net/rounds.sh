@@ -1,5 +1,5 @@
 # Training over two machines to which something happens at some moment ends with the same bits, whatever and whenever it
-# is, and leaves nothing behind. ROUNDS of them (3), drawn from SEED.
+# is, and leaves no process or file. ROUNDS of them (3), drawn from SEED.
 # shellcheck source=tests/net/rig
 . "$ROOT/tests/net/rig"
 # shellcheck source=tests/net/training
@@ -24,7 +24,7 @@ expect 0 '' train alpha,beta --checkpoint calm --every 10 --save w.safetensors
 whole=$(($(milliseconds) - began))
 cmp w.safetensors whole.safetensors
 
-# What can happen; those that need it are mended after.
+# The faults; each that lasts is repaired afterwards.
 fault_kill() {
 	# shellcheck disable=SC2046
 	kill -KILL $(worker $((RANDOM % 2))) 2>/dev/null || true

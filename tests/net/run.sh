@@ -75,7 +75,7 @@ fails() { # STATUS WORDS
 	wait "$pid" || got=$?
 	took=$(($(date +%s%3N) - began))
 	[ "$got" = "$1" ] && grep -qF -- "$2" err || { echo "status $got, not $1 with '$2':"; cat err; exit 1; }
-	[ "$took" -lt 6000 ] || { echo "it took $took ms"; exit 1; } # half of it to see to it that nobody stays behind
+	[ "$took" -lt 6000 ] || { echo "it took $took ms"; exit 1; } # half of it to make sure that no process is left
 	[ ! -s out ]
 	nobody
 }
@@ -96,7 +96,7 @@ ip link set to-beta down
 fails 69 'beta: '
 ip link set to-beta up
 
-# The launcher is killed: nobody stays behind.
+# The launcher is killed: no process is left.
 begin alpha,beta
 kill -KILL $pid || { cat err; exit 1; }
 wait $pid || true

@@ -5,7 +5,7 @@
 
 machine alpha 10.77.0.11
 machine beta 10.77.0.12
-behind alpha gamma 10.78.0
+beyond alpha gamma 10.78.0
 
 # A worker ends with its stdin.
 mkfifo lifeline

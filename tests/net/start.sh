@@ -76,7 +76,7 @@ there '{ read -r secret; printf %064d 0; echo; exec cat; } | '"$HERE"'/beta/bin/
 fails 77 'beta: '
 never grep -qE '[0-9a-f]{64}' out
 
-# Nor does it start where its file is no program.
+# Nor does it start if its file is not a program.
 printf 'no program\n' >beta/bin/dfg
 fails 69 'beta: '
 

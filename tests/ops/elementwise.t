@@ -1,4 +1,4 @@
-# Functions of floats: values to 16 digits from their series, limits, and what is no number.
+# Functions of floats: values to 16 digits from their series, limits, and NaN.
 Exp([0, 1, -2, 0.5])                                        = [1, 2.718281828459045, 0.1353352832366127, 1.6487212707001282]
 Exp([inf, -inf, nan])                                       = [inf, 0, nan]
 Exp(f64([710, -746, -745]))                                 = [inf, 0, 5e-324]

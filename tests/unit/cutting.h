@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /*
- * A sketch, cut: a node whose line ends in "@1" stands on device 1, others on device 0. A Const says "value=7", and
+ * A sketch, cut: a node whose line ends in "@1" is on device 1, others on device 0. A Const says "value=7", and
  * "_elements=300" where it is that many sevens; "_scalar=true" gives a Placeholder a shape.
  */
 struct cut_sketch {

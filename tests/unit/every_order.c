@@ -174,7 +174,7 @@ static void run_once(struct steps *steps, struct search *search, const char *fee
 	assert_int_equal(got, wanted);
 }
 
-/* The fetch is `wanted` in every order. There are at least so many states, or this proves nothing. */
+/* The fetch is `wanted` in every order. There are at least `least` states: fewer would prove nothing. */
 static void in_every_order(
 	const char *graph, int window, const char *feeds, const char *fetch, int32_t wanted, size_t least)
 {

@@ -13,7 +13,7 @@
 #include <dirent.h>
 
 /*
- * What control flow promises: the numbered cases of tests/flow, each with every window, one thread and two, and a hundred
+ * The promises of control flow: the numbered cases of tests/flow, each with every window, one thread and two, and a hundred
  * random schedules; and cut over two devices and three that are parts of this process. All must agree.
  */
 enum { CASES = 53, DICED = 4 };
@@ -384,7 +384,7 @@ static bool stands_in(const char *file, const char *words)
 	return found;
 }
 
-/* "22 claim | file: words that stand there | why not here". */
+/* "22 claim | file: words in it | why not here". */
 static void read_elsewhere(const char *line, bool *known)
 {
 	int number;

@@ -44,7 +44,7 @@ static void http_pair_lost(void *arg, uint32_t peer, struct dfg_err *err)
 	dfg_event_signal(&end->event);
 }
 
-/* Waits until so many messages have come, or the link is lost. */
+/* Waits until `messages` messages have arrived, or the link is lost. */
 static inline void http_pair_await(struct http_pair_end *end, uint32_t messages)
 {
 	struct timespec now;

@@ -6,7 +6,7 @@
 
 /* Attacks of which some last, and good visitors at the same time. */
 
-/* Who breaks the protocol; that is not left to the five seconds that a stranger has. */
+/* A peer that breaks the protocol is closed within this time, not after the five seconds of an unauthenticated one. */
 enum { AT_ONCE_MS = 2000 };
 
 static bool is_hung_up_on(int fd, int ms)

@@ -401,7 +401,7 @@ static void judge_all(const struct said *said, size_t least)
 	dfg_nghttp2_session_callbacks_del(callbacks);
 }
 
-/* What is said. */
+/* The messages. */
 
 enum { MESSAGES = 6, LARGE = 5 << 20 };
 

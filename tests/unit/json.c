@@ -203,7 +203,7 @@ static struct dfg_err *see_row(void *arg, const struct dfg_json *object, const s
 	char *seen = arg;
 	const struct dfg_json *name = dfg_json_get(object, "name");
 	if (!name || element->kind != DFG_JSON_ARRAY)
-		return DFG_ERR(DFG_DATA, "row %d is none", (int)i);
+		return DFG_ERR(DFG_DATA, "row %d is not a list", (int)i);
 	sprintf(seen + strlen(seen), "%s%d:%lld ", name->string, (int)i, (long long)element->first->integer);
 	return NULL;
 }
@@ -232,8 +232,8 @@ static void a_long_list_goes_by_row_by_row(void **state)
 	succeeds(read_rows("{\"rows\":[ ]}", seen));
 	succeeds(read_rows("{\"name\":{\"rows\":[5]}}", seen));
 	assert_string_equal(seen, "");
-	fails(read_rows("{\"rows\":[[1]],\"name\":\"a\"}", seen), DFG_DATA, "row 0 is none");
-	fails(read_rows("{\"name\":\"a\",\"rows\":[[1],2]}", seen), DFG_DATA, "row 1 is none");
+	fails(read_rows("{\"rows\":[[1]],\"name\":\"a\"}", seen), DFG_DATA, "row 0 is not a list");
+	fails(read_rows("{\"name\":\"a\",\"rows\":[[1],2]}", seen), DFG_DATA, "row 1 is not a list");
 	fails(read_rows("{\"name\":\"a\",\"rows\":[[1] [2]]}", seen), DFG_DATA, "line 1, column 25: expected ',' or ']'");
 	fails(read_rows("{\"name\":\"a\",\"rows\":[[1],]}", seen), DFG_DATA, "line 1");
 	fails(read_rows("{\"name\":\"a\",\"rows\":[[1]", seen), DFG_DATA, "line 1");

@@ -148,7 +148,7 @@ static void handles_stay(const struct kind *kind)
 	end(&pair, kind);
 }
 
-/* While b's sink is held up, small messages get before a large one that is half over; those of its key stay behind. */
+/* While b's sink is held up, small messages overtake a large one that is half sent; those of its key stay after it. */
 static void large_and_small(const struct kind *kind)
 {
 	enum { SMALL = 200, KEY = 1000 };

@@ -94,7 +94,8 @@ static const char *no_call(const struct dfg_op *op)
 	bool calls = op->means >= DFG_MEANS_CALL_FUNCTION && op->means <= DFG_MEANS_CALL_GRADIENT;
 	if (calls == (op->role == DFG_CALL))
 		return NULL;
-	return calls ? "is no DFG_CALL, but means one" : "a DFG_CALL that does not say of what kind";
+	return calls ? "has a meaning of a call, but not the role DFG_CALL"
+				 : "has the role DFG_CALL, but no meaning that says of what kind";
 }
 
 static void every_call_says_of_what_kind(void **state)

@@ -221,7 +221,7 @@ static void deadness_crosses_in_each_iteration(void **state)
 	together(branching, "n=0 start=11", "s.out", 11, 0);
 }
 
-/* The loop stands in a branch: where that is not taken, the predicate crosses dead, and ends the loop on the other side. */
+/* The loop is in a branch: if that is not taken, a dead predicate is sent, and ends the loop on the other device. */
 static const char *const guarded[] = {
 	"go Placeholder dtype=i32\nn Placeholder dtype=i32\ngoes Even go\nns Switch n goes T=i32\nzeros Switch zero goes "
 	"T=i32\n"
@@ -419,7 +419,7 @@ static void a_lost_worker_ends_the_wait_for_it(void **state)
 	parts_end(&parts);
 }
 
-/* What it may run ahead is what one may lie about untaken, a byte here, and a window. */
+/* A sender may be ahead by its credit, one byte here, and by a window of iterations. */
 static void who_sends_to_a_worker_that_takes_nothing_waits(void **state)
 {
 	(void)state;
@@ -483,7 +483,7 @@ static void what_comes_may_lie_in_buffers_of_the_session(void **state)
 	parts_end(&parts);
 }
 
-/* One allocation fails, anywhere: the step of all ends with that, or goes on without; the next one is as if nothing was. */
+/* One allocation fails, anywhere: the step ends with that error on all workers, or does without the memory; the next step is not affected. */
 static void short_memory_ends_the_step_of_all(void **state)
 {
 	(void)state;
@@ -495,7 +495,7 @@ static void short_memory_ends_the_step_of_all(void **state)
 			struct parts parts;
 			int32_t got = 0;
 			dfg_mem_failing_init(&failing, heap, LONG_MAX, false);
-			dfg_mem = &failing.base; /* from before the first thread to behind the last */
+			dfg_mem = &failing.base; /* from before the first thread until after the last */
 			parts_begin(&parts, branching, 2, &(struct dfg_session_options){.threads = 1, .timeout = 60}, slow);
 			atomic_store(&failing.left, left);
 			struct dfg_err *err = parts_run(&parts, "n=6 start=11", "s.out", &got);

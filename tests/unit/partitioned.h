@@ -82,7 +82,7 @@ static bool cluster_carry(struct cluster_link *link)
 	return true;
 }
 
-/* What stands at sender's side of this link is read from the one that comes back. */
+/* Messages to the sender's end of this link are read from the link in the other direction. */
 static bool cluster_poll(struct dfg_link *base)
 {
 	struct cluster_link *out = (struct cluster_link *)base;

@@ -496,7 +496,7 @@ static void a_program_says_where_its_nodes_stand(void **state)
 	end(&t);
 }
 
-/* Its initialiser reads a seed that stands elsewhere, which is no reason to send it in every step. */
+/* Its initialiser reads a seed on another device, which need not be sent in every step. */
 static void the_weights_of_a_tower_stand_where_they_are_used(void **state)
 {
 	(void)state;

@@ -71,7 +71,7 @@ static struct dfg_edge emit_side(struct emitter *e, const struct place *at, stru
 	return (struct dfg_edge){emit(e, many ? "_SwitchN" : "Switch", in, 2, &ways, many).node, at->side};
 }
 
-/* What stands at `from`, as it is read at `at`. */
+/* The tensor of location `from`, as it is read at location `at`. */
 static struct dfg_edge bring(struct emitter *e, struct dfg_edge edge, const struct place *from, const struct place *at)
 {
 	if (from == at)
@@ -124,7 +124,7 @@ static void emit_op(struct emitter *e, const struct statement *st, const struct 
 		return;
 	}
 	out = read_name(e, st->arg[0], at);
-	if (st->fn == TRIPS)
+	if (st->fn == ITERATIONS)
 		out = emit_rest(e, at, out, 4);
 	else if (st->fn == ODD)
 		out = emit2(e, "Equal", emit_rest(e, at, out, 2), emit_constant(e, at, DFG_I32, 1));

@@ -12,7 +12,7 @@ enum { ORDERS = 3, CARRIED_MOST = 3, NAMES_MOST = 400, DERIVE_DEPTH = 2, LOOP_DE
 
 /* ---- numbers: Taylor coefficients by x, and by what each derivative around it varies ---- */
 
-/* c[k][a][b]: of dx^k times the variations of the derivatives that stand in each other; bound: the same of all |terms|. */
+/* c[k][a][b]: of dx^k times the variations of nested derivatives; bound: the same of all |terms|. */
 struct jet {
 	double c[ORDERS + 1][2][2], bound[ORDERS + 1][2][2];
 };
@@ -63,7 +63,7 @@ static struct jet jet_recip(const struct jet *x)
 /* ---- programs ---- */
 
 enum kind { OP, LOOP, BRANCH, DERIVE };
-enum fn { CONST, COPY, ADD, MUL, NEG, RECIP, ODD, TRIPS };
+enum fn { CONST, COPY, ADD, MUL, NEG, RECIP, ODD, ITERATIONS };
 
 struct statement {
 	enum kind kind;
@@ -145,7 +145,7 @@ static int draw_integer(struct program *p, struct scope *scope, struct statement
 
 static void draw_loop(struct program *p, struct scope *scope, struct statement ***end, int loops, int derives)
 {
-	int iterations = draw_integer(p, scope, end, TRIPS);
+	int iterations = draw_integer(p, scope, end, ITERATIONS);
 	struct statement *st = append(p, end, LOOP), **body = &st->block[0];
 	struct scope inner = *scope;
 	static const int64_t windows[] = {1, 2, 10, 32};
@@ -175,7 +175,7 @@ static void draw_loop(struct program *p, struct scope *scope, struct statement *
 static void draw_branch(struct program *p, struct scope *scope, struct statement ***end, int loops, int derives)
 {
 	int ways = draw(p, 4) ? 2 : WAYS_MOST;
-	int predicate = draw_integer(p, scope, end, ways == 2 ? ODD : TRIPS);
+	int predicate = draw_integer(p, scope, end, ways == 2 ? ODD : ITERATIONS);
 	struct statement *st = append(p, end, BRANCH);
 	st->iterations = predicate;
 	st->ways = ways;
@@ -283,7 +283,7 @@ static void run_op(struct values *v, const struct statement *st)
 		set_data(v, st->out, jet_recip(x));
 		return;
 	case ODD:
-	case TRIPS:
+	case ITERATIONS:
 		v->ints[st->out] = v->out_of_range ? 0 : rest_of(v, st->arg[0], st->fn == ODD ? 2 : 4);
 		v->is_int[st->out] = true;
 	}

@@ -97,7 +97,7 @@ static void a_value_is_not_lost_while_somebody_reads_it(void **state)
 	always(twice, "n=0", "r", -1, -1);
 }
 
-/* What the condition computes is computed once more than the body: the last time it must not be kept. */
+/* The condition is computed once more than the body: its last values must not become the loop's. */
 static void the_condition_may_make_the_next_value(void **state)
 {
 	(void)state;

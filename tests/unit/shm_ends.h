@@ -4,7 +4,7 @@
 
 #include "remote/shm.h"
 
-/* What the tests of shared memory have in common. */
+/* Helpers that the tests of shared memory share. */
 
 enum { HERE = 0, THERE = 1, MS = 20000 };
 static const char secret[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

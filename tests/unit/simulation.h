@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * What a graph, or the parts of one, do by the published rules of tags and dead tokens, and by nothing else of the
- * product: scalars only, no windows, one node at a time in an order that `choose` decides. Messages have a tag and the number of
+ * Simulates a graph, or the parts of one, by the published rules of tags and dead tokens, without other code of the
+ * program: scalars only, no windows, one node at a time in an order that `choose` decides. Messages have a tag and the number of
  * their transfer, and all must be taken.
  */
 enum {

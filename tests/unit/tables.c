@@ -204,7 +204,7 @@ static void reads_each_column_of_a_csv_of_numbers_and_text(void **state)
 	unlink(test_path);
 }
 
-/* What an input of a type gets of a column: its values, or the words that say why not. */
+/* Reads a column as an input of the type: its values, or the words of the error. */
 static void expect_fit(const char *text, enum dfg_dtype dtype, const double *want, const char *words)
 {
 	struct dfg_tensor tensor;

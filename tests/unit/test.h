@@ -1,6 +1,6 @@
 #pragma once
 
-/* What every unit test includes: cmocka with what it needs, and checks for errors as values. */
+/* Every unit test includes this: cmocka with the headers that it needs, and checks for errors as values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

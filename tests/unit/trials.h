@@ -24,7 +24,7 @@ enum { CLAIMS_MOST = 24, TRIALS_MOST = 16, WORDS_MOST = 8 };
 
 struct claim {
 	int line;
-	char *feed[WORDS_MOST], *fetch[WORDS_MOST], *wanted[WORDS_MOST]; /* NULL behind the last */
+	char *feed[WORDS_MOST], *fetch[WORDS_MOST], *wanted[WORDS_MOST]; /* NULL after the last */
 	char *error, *counts;                                            /* or NULL */
 };
 

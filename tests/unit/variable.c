@@ -176,7 +176,7 @@ static void slices_are_named_by_vectors(void **state)
 	EXPECT(build("Identity", "r2", EDGES(v), NULL, 0), 8, 9, 3, 4);
 }
 
-/* What a shared buffer would show: the one reader waits for the update, the other comes before it. */
+/* A shared buffer would show: one reader waits for the update, the other reads before it. */
 static void a_ref_is_read_when_its_reader_runs(void **state)
 {
 	(void)state;

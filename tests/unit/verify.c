@@ -50,7 +50,7 @@ static const struct dfg_op ops[] = {
 	{0},
 };
 
-/* The faults of a graph; each of the words stands in the message of its own number. */
+/* The faults of a graph; words[i] is in message i. */
 static void expect_faults(const char *text, size_t count, const char *const *words)
 {
 	struct sketch sketch;

@@ -1,4 +1,4 @@
-# A disk that is full, of a machine or of the launcher: nothing half is left on it, and with room the run goes on.
+# A disk that is full, of a machine or of the launcher: no incomplete file is left on it, and with free space the run continues.
 # shellcheck source=tests/net/rig
 . "$ROOT/tests/net/rig"
 # shellcheck source=tests/net/training
@@ -10,7 +10,7 @@ mount -t tmpfs -o size=1m tmpfs beta/tmp
 machine beta 10.77.0.12
 make_training 400
 
-# There is no room for the program that is sent.
+# There is no space for the program that is sent.
 rm beta/bin/dfg
 expect 69 "beta: dfg ended with status 74: no space for dfg in $HERE/beta/tmp" train alpha,beta --push
 nothing_left alpha beta
@@ -19,7 +19,7 @@ expect 0 '' train alpha,beta --push --save w.safetensors
 cmp w.safetensors whole.safetensors
 ln -s "$DFG" beta/bin/dfg
 
-# There is no room for a checkpoint: those before are whole, a restart would not help, and more room does.
+# There is no space for a checkpoint: earlier ones are complete; a restart would not help, free space does.
 mkdir ck
 mount -t tmpfs -o size=20k tmpfs ck
 expect 74 'ck/step-' train alpha,beta --checkpoint ck --every 20 --restarts 3

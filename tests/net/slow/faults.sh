@@ -1,4 +1,4 @@
-# What becomes of a run when a machine stops, vanishes, flaps or is started again, and when the launcher is ended.
+# A run when a machine stops, vanishes, loses its network now and then or restarts, and when the launcher is ended.
 # shellcheck source=tests/net/rig
 . "$ROOT/tests/net/rig"
 
@@ -19,7 +19,7 @@ start() { # TRIPS, of a tenth of a second
 	sleep 1.5
 }
 
-# A worker is stopped, and could go on later.
+# A worker is stopped, and could continue later.
 start 100
 stopped=$(pgrep -f '[s]erve --worker --number 1')
 kill -STOP "$stopped"

@@ -1,4 +1,4 @@
-# A slow wire makes a run slow, and nothing else; a broken one ends it, and when it is whole again the next run goes on.
+# A slow wire makes a run slow, and nothing else; a broken one ends it, and when it works again the next run continues.
 # shellcheck source=tests/net/rig
 . "$ROOT/tests/net/rig"
 
@@ -56,7 +56,8 @@ for _ in 1 2 3 4; do
 done
 goes_on
 
-# For longer than the lease, and then it is whole again: nobody who was given up comes back, and the next run goes on.
+# The network is down for longer than the lease, then works again: no worker that was given up returns, and the next run
+# continues.
 start 200
 wire drop
 ends 69 'beta' 12
