@@ -319,7 +319,8 @@ static struct dfg_err *qr_gradient(struct dfg_gradient *node)
 	int64_t rows = in.rank < 2 ? DFG_UNKNOWN : in.dim[in.rank - 2], columns = in.rank < 2 ? 0 : in.dim[in.rank - 1];
 	if (rows < 0 || columns < 0 || rows < columns || (rows > columns && node->call->attr[0].b))
 		return DFG_ERR(DFG_DATA,
-			"no gradient for %s: reduced factors of known shape, at least as tall as wide, have one",
+			"no gradient for %s: it requires a known shape with at least as many rows as columns, and full_matrices = "
+			"false unless they are equal",
 			dfg_shape_words(&in).s);
 	if (!dfg_gradient_has(node, 1))
 		return dfg_gradient_formula(node, of_q);

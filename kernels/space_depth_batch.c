@@ -156,7 +156,9 @@ static struct dfg_err *blocks_of(struct dfg_infer *node, struct blocks *out_bloc
 	*out_blocks = (struct blocks){.n = (int)n, .product = 1, .known = n >= 0};
 	if (n > DFG_RANK_MAX || (in->rank >= 0 && n >= in->rank) ||
 		(edges->rank >= 0 && n >= 0 && !dfg_shape_fits(edges, &(struct dfg_shape){2, {n, 2}})))
-		return DFG_ERR(DFG_DATA, "input is %s, but there are %" PRId64 " block sizes and edges of %s",
+		return DFG_ERR(DFG_DATA,
+			"input is %s, block_shape has %" PRId64
+			" numbers and the edges are %s, expected fewer numbers than dimensions, and two edges for each",
 			dfg_shape_words(in).s, n, dfg_shape_words(edges).s);
 	for (int d = 0; d < n; d++) {
 		int64_t size = dfg_int_of(node, BLOCK_SHAPE, d), before = dfg_int_of(node, EDGES, 2 * d);

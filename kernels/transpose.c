@@ -134,7 +134,8 @@ static struct dfg_err *reverse_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_need_rank(node, 1, 1));
 	node->out[0] = *in;
 	if (n > DFG_RANK_MAX) /* axes must differ */
-		return DFG_ERR(DFG_DATA, "%" PRId64 " axes for %s", n, dfg_shape_words(in).s);
+		return DFG_ERR(
+			DFG_DATA, "%" PRId64 " axes are given for %s, expected one for each dimension", n, dfg_shape_words(in).s);
 	for (int64_t i = 0; i < n && in->rank >= 0; i++) {
 		int64_t given = dfg_int_of(node, 1, i);
 		int axis;

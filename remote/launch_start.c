@@ -259,7 +259,8 @@ static void warn_of_products(const struct dfg_launch *launch)
 		const char *products = launch->worker_process[i].products;
 		if (!*first || !*products || !strcmp(first, products))
 			continue;
-		snprintf(line, sizeof line, "warning: bits of products are '%s', but '%s' on %s: results depend on the host",
+		snprintf(line, sizeof line,
+			"warning: matrix products are rounded by '%s' here, but by '%s' on %s: results depend on the host",
 			products, first, launch->options.hosts->worker[0].label);
 		launch->options.say(launch->options.say_arg, i, line);
 	}

@@ -143,7 +143,7 @@ cat >dfg-mul <<.
 chmod +x dfg-mul
 printf 'local:1\nlocal:1 dfg=%s/dfg-mul\n' "$PWD" >list
 status 0 timeout 60 "$DFG" run fit.pb --data x=@x.npy --data y=@y.npy --fetch loss --batch 42 --replicas 2 --hosts ./list
-has err "w1: warning: bits of products are 'none', but '"
+has err "w1: warning: matrix products are rounded by 'none' here, but by '"
 
 # 19. A replica that is killed ends the run, and the other replica.
 cat >slow.dfg <<'.'

@@ -56,7 +56,7 @@ status 0 "$DFG" diff again.npz one.npz
 ask 406 -H 'Accept: text/html' --data-binary @x.npy "$url/run?feed=x"
 ask 415 --data-binary 'no array' "$url/run"
 ask 422 --data-binary @x.npy "$url/run"
-has answer "say which one the array is by feed=NAME"
+has answer "name the input of the array with ?feed=NAME"
 
 # Each wrong request has its status and a sentence.
 infer() { # STATUS BODY WORDS

@@ -303,7 +303,7 @@ static void what_does_not_fit_is_refused(void **state)
 	REFUSED(INPUT CALLS("call", "G", IN("x")) "library { " FUNCTION("F", "DT_FLOAT", "DT_FLOAT", RET("x")) "}",
 		"'call'", "no function 'G'");
 	REFUSED(INPUT CALLS("call", "F", IN("x")) "library { " FUNCTION("F", "DT_INT32", "DT_FLOAT", RET("x")) "}",
-		"'call'", "'F' takes i32 as input 0, must be f32");
+		"'call'", "'F' takes i32 as input 0, expected f32");
 	REFUSED(INPUT CALLS("call", "F", IN("x")) "library { " FUNCTION("F", "DT_FLOAT", "DT_FLOAT", "") "}", "'call'",
 		"'F'", "output 'r' has no value");
 	REFUSED(INPUT CALLS("call", "F", IN("x")) "library { " FUNCTION(

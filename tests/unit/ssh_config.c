@@ -250,7 +250,7 @@ static void the_own_file_need_not_be_there_but_is_only_ones_own(void **state)
 	succeeds(dfg_ssh_config_read(&wish, &arena, &entry));
 	assert_int_equal(entry.port, 27);
 	assert_int_equal(chmod(".ssh/config", 0666), 0);
-	fails(dfg_ssh_config_read(&wish, &arena, &entry), DFG_CONFIG, "others can write it");
+	fails(dfg_ssh_config_read(&wish, &arena, &entry), DFG_CONFIG, "users other than its owner can write it");
 }
 
 static void a_hop_is_user_host_and_port(void **state)
