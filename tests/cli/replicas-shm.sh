@@ -46,7 +46,7 @@ done
 train hosts --shards 4 --replicas 3 --hosts local:3 --algorithm direct
 same four hosts
 
-# 3, 7. Ranges of shards that are no subtrees; replicas without rows.
+# 3, 7. Ranges of shards that are not subtrees; replicas without rows.
 train odd --shards 7 --batch 5 --steps 4
 train hosts --shards 7 --replicas 3 --hosts local:3 --algorithm shm --batch 5 --steps 4
 same odd hosts

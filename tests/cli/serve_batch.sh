@@ -90,7 +90,7 @@ stop
 server=$one_server
 stop
 
-# What forbids it is named: the node and the reason.
+# The node that prevents it is named, with the reason.
 refuses() { # PROGRAM REASON
 	printf '%s\n' "$1" >p.dfg
 	"$DFG" build p.dfg -o p.pb

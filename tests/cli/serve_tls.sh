@@ -32,7 +32,7 @@ for version in --http1.1 --http2; do
 	curl -sS --cacert good.pem $version "$url/v2" -o one "$url/v2" -o two
 	cmp one two
 done
-# A certificate that does not fit, plain HTTP, rubbish, half a handshake: the server goes on for the others.
+# A certificate that does not fit, plain HTTP, rubbish, half a handshake: the server continues for the others.
 never curl -sS --cacert other.pem "$url/v2" 2>err
 never curl -sS "http://${url#https://}/v2" 2>err
 python3 - "$url" <<'X'

@@ -11,7 +11,7 @@
 
 /* Tensors that wait in a file: which, what comes back, and what is left. */
 
-static char folder[] = "/tmp/swap-XXXXXX";
+static char folder[] = "/tmp/spill-XXXXXX";
 static struct dfg_mem_limit limit;
 static struct buffer_pool *buffers;
 static struct dfg_spill *spill;
@@ -22,13 +22,13 @@ static int begin(void **state)
 	(void)state;
 	dfg_mem_limit_init(&limit, dfg_mem, 1000000);
 	dfg_mem = &limit.base;
-	return dfg_buffer_pool_new(&buffers) || dfg_spill_new(folder, &limit, buffers, &swap);
+	return dfg_buffer_pool_new(&buffers) || dfg_spill_new(folder, &limit, buffers, &spill);
 }
 
 static int end(void **state)
 {
 	(void)state;
-	dfg_spill_free(swap);
+	dfg_spill_free(spill);
 	dfg_buffer_pool_free(buffers);
 	dfg_mem = limit.inner;
 	return atomic_load(&limit.used) != 0; /* nothing is lost */
@@ -48,7 +48,7 @@ static struct dfg_tensor tensor(enum dfg_dtype dtype, int64_t count, int fill)
 static struct dfg_tensor away(int64_t count, int fill)
 {
 	struct dfg_tensor value = tensor(DFG_U8, count, fill), out;
-	succeeds(dfg_spill_write(swap, &value, &out));
+	succeeds(dfg_spill_write(spill, &value, &out));
 	dfg_tensor_release(&value);
 	assert_null(out.data);
 	assert_true(dfg_spill_has(&out));
@@ -57,7 +57,7 @@ static struct dfg_tensor away(int64_t count, int fill)
 
 static void comes_back(struct dfg_tensor *value, int64_t count, int fill)
 {
-	succeeds(dfg_spill_read(swap, value));
+	succeeds(dfg_spill_read(spill, value));
 	assert_false(dfg_spill_has(value));
 	assert_int_equal(value->shape.dim[0], count);
 	for (int64_t i = 0; i < count; i++)
@@ -105,13 +105,13 @@ static void objects_and_what_is_away_do_not_fit(void **state)
 static void memory_is_short_above_70_percent(void **state)
 {
 	(void)state;
-	assert_false(dfg_spill_wants(swap));
+	assert_false(dfg_spill_wants(spill));
 	struct dfg_tensor most = tensor(DFG_U8, 655360, 1), more;
-	assert_false(dfg_spill_wants(swap));
+	assert_false(dfg_spill_wants(spill));
 	more = tensor(DFG_U8, 65536, 1);
-	assert_true(dfg_spill_wants(swap));
+	assert_true(dfg_spill_wants(spill));
 	dfg_tensor_release(&more);
-	assert_false(dfg_spill_wants(swap)); /* it lies idle, but is there */
+	assert_false(dfg_spill_wants(spill)); /* it lies idle, but is there */
 	dfg_tensor_release(&most);
 }
 
@@ -131,7 +131,7 @@ static void values_come_back_in_any_order_and_places_are_used_again(void **state
 		for (int i = COUNT - 1; i >= 0; i--)
 			comes_back(&value[i], 3000 + 1000 * (i % 2 ? i % 5 : i % 3), i % 2 ? i + 1 : i + 101);
 	}
-	dfg_spill_tell(swap, &told);
+	dfg_spill_tell(spill, &told);
 	assert_int_equal(told.out, 3 * 60);
 	assert_int_equal(told.in, 3 * 60);
 	assert_int_equal(told.in_bytes, told.out_bytes);
@@ -194,8 +194,8 @@ static void a_full_disk_and_a_broken_one_are_told(void **state)
 	faulty.write_at = full_write;
 	faulty.read_at = broken_read;
 	dfg_fs = &faulty;
-	fails(dfg_spill_write(swap, &value, &out), DFG_IO, "No space left");
-	fails(dfg_spill_read(swap, &kept), DFG_IO, "Input/output error");
+	fails(dfg_spill_write(spill, &value, &out), DFG_IO, "No space left");
+	fails(dfg_spill_read(spill, &kept), DFG_IO, "Input/output error");
 	dfg_fs = system;
 	assert_int_equal(((const uint8_t *)value.data)[4999], 1);
 	dfg_tensor_release(&value);
