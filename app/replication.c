@@ -175,27 +175,61 @@ struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication,
 	return dfg_err_of_file(err, model->file.graph.source);
 }
 
-struct dfg_err *dfg_replication_apply_to_inputs(const struct dfg_replication *replication, struct dfg_model *model,
-	const struct dfg_report *report, struct dfg_keep *keep)
+/* The inputs with that many rows, DFG_UNKNOWN: of unknown number. */
+static uint32_t find_inputs(const struct dfg_model *model, int64_t rows, struct dfg_edge *out_edge)
 {
 	const struct dfg_graph *graph = &model->file.graph;
-	struct dfg_edge *shard = dfg_arena_zeros(&model->arena, graph->count, sizeof *shard);
 	uint32_t count = 0;
-	if (replication->n_shards < 2)
-		return NULL;
-	if (!shard)
-		return dfg_no_memory("the inputs that are sharded");
 	for (uint32_t n = 0; n < graph->count; n++) {
 		const struct dfg_edge edge = {n, 0};
 		if (dfg_node_role(&graph->node[n]) != DFG_PLACEHOLDER)
 			continue;
 		const struct dfg_shape *shape = &dfg_model_fact(model, edge)->shape;
-		if (shape->rank > 0 && shape->dim[0] == DFG_UNKNOWN)
-			shard[count++] = edge;
+		if (shape->rank > 0 && shape->dim[0] == rows)
+			out_edge[count++] = edge;
+	}
+	return count;
+}
+
+/* The first extent of all inputs but scalars; DFG_UNKNOWN if they differ. */
+static int64_t find_static_batch(const struct dfg_model *model)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	int64_t batch = DFG_UNKNOWN;
+	for (uint32_t n = 0; n < graph->count; n++) {
+		const struct dfg_edge edge = {n, 0};
+		if (dfg_node_role(&graph->node[n]) != DFG_PLACEHOLDER)
+			continue;
+		const struct dfg_shape *shape = &dfg_model_fact(model, edge)->shape;
+		if (shape->rank > 0 && batch != DFG_UNKNOWN && shape->dim[0] != batch)
+			return DFG_UNKNOWN;
+		batch = shape->rank > 0 ? shape->dim[0] : batch;
+	}
+	return batch;
+}
+
+struct dfg_err *dfg_replication_apply_to_inputs(const struct dfg_replication *replication, struct dfg_model *model,
+	const struct dfg_report *report, struct dfg_keep *keep)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	struct dfg_edge *shard = dfg_arena_zeros(&model->arena, graph->count, sizeof *shard);
+	uint32_t shards = replication->n_shards;
+	if (shards < 2)
+		return NULL;
+	if (!shard)
+		return dfg_no_memory("the inputs that are sharded");
+	uint32_t count = find_inputs(model, DFG_UNKNOWN, shard);
+	int64_t batch = count ? DFG_UNKNOWN : find_static_batch(model);
+	if (batch > 0 && batch <= INT64_MAX / shards) {
+		count = find_inputs(model, batch, shard);
+		dfg_report_note(report, "%s: each input has %lld rows, so a batch of %u shards has %lld", graph->source,
+			(long long)batch, shards, (long long)batch * shards);
 	}
 	if (!count)
-		return DFG_ERR(DFG_DATA, "%s: no input has an unknown number of rows, which %u shards could divide",
-			graph->source, replication->n_shards);
+		return DFG_ERR(DFG_DATA,
+			"%s: no input has an unknown number of rows, which %u shards could divide, and the inputs do not all have "
+			"one number of rows",
+			graph->source, shards);
 	return dfg_replication_apply(replication, model, shard, count, report, keep);
 }
 

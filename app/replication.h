@@ -36,8 +36,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_replication_apply(const struct dfg_replicatio
 	const struct dfg_edge *shard, uint32_t n_shard, const struct dfg_report *report, struct dfg_keep *keep);
 
 /*
- * The same for a graph that will be run on any data: the inputs whose first extent is unknown are sharded. DFG_DATA if
- * there are none.
+ * The same for a graph that will be run on any data: the inputs whose first extent is unknown are sharded; if there are
+ * none, all inputs but scalars, which must have one first extent b: a batch has b rows for each shard. Else DFG_DATA.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_apply_to_inputs(const struct dfg_replication *replication,
 	struct dfg_model *model, const struct dfg_report *report, struct dfg_keep *keep);

@@ -84,7 +84,20 @@ refused 'one: the plan is for 1 shard, fewer than 2 replicas: partition with --s
 refused 'parts: the plan is for 2 workers, but --hosts has 1 for each replica' parts --hosts local:2 --replicas 2
 status 65 "$DFG" partition train.pb --hosts local:3 --replicas 2 -o bad
 has err '--hosts has 3 workers, which cannot be divided evenly among 2 replicas'
-sed 's/f32\[n/f32[8/' fit.dfg >fixed.dfg
+
+# 12. Inputs with a fixed number of rows have that of one shard.
+sed 's/f32\[n/f32[2/' fit.dfg >fixed.dfg
+"$DFG" build fixed.dfg -o fixed.pb
+"$DFG" grad fixed.pb --loss loss --optimizer 'momentum(lr=0.01)' -o fixed-train.pb
+status 0 "$DFG" partition fixed-train.pb --hosts local:1 --shards 6 -o fixed
+has err 'each input has 2 rows, so a batch of 6 shards has 12'
+run one fixed-train.pb --shards 6
+run fixed fixed --hosts local:2 --replicas 2
+cmp one.jsonl fixed.jsonl
+cmp one.safetensors fixed.safetensors
+status 65 "$DFG" run fixed --hosts local:2 --replicas 2 --data x=@x.npy --data y=@y.npy --target train --batch 6
+has err 'it takes batches of 12 samples, not 6'
+echo 'input z: f32[5]' >>fixed.dfg
 "$DFG" build fixed.dfg -o fixed.pb
 status 65 "$DFG" partition fixed.pb --hosts local:2 --shards 2 -o bad
 has err 'no input has an unknown number of rows, which 2 shards could divide'
