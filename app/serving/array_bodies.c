@@ -117,9 +117,11 @@ static struct dfg_err *read_request(struct dfg_serving_job *job, const struct df
 	struct dfg_arrays arrays = {0};
 	const struct dfg_blob blob = {.bytes = job->request->body, .size = job->request->size};
 	*out_status = 400;
-	DFG_TRY(codec->read(&blob, NULL, &arrays));
-	*out_status = 0;
-	struct dfg_err *err = feed_all(job, &arrays);
+	struct dfg_err *err = codec->read(&blob, NULL, &arrays);
+	if (!err) {
+		*out_status = 0;
+		err = feed_all(job, &arrays);
+	}
 	dfg_arrays_release(&arrays);
 	return err ? err : read_fetches(job);
 }
