@@ -118,6 +118,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.replicas = distributed->options.replicas,
 		.min_replicas = distributed->options.min_replicas,
 		.checks = distributed->options.checks,
+		.restarts = distributed->options.restarts,
 		.note = note,
 		.algorithm = distributed->options.algorithm,
 		.lease = asked->lease,

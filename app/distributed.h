@@ -33,6 +33,7 @@ struct dfg_distributed_options {
 	const struct dfg_distribution *distribution;
 	uint32_t replicas;                     /* of the graph, over the hosts in their order; 0: 1 */
 	struct dfg_replica_checks checks;      /* that they stay equal */
+	int64_t *restarts;                     /* as dfg_launch_options.restarts; NULL: none */
 	uint32_t min_replicas;                 /* the run survives the loss of the others; 0: of none */
 	enum dfg_algorithm algorithm;          /* by which they reduce */
 	const struct dfg_execution *execution; /* its memory limit applies to each worker; without swap */

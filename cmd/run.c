@@ -81,7 +81,8 @@ static const struct dfg_opt distributed_rows[] = {
 	{.rows = dfg_placement_options},
 	{.rows = dfg_distribution_options},
 	{"restarts", .takes = "N", .number = &restarts,
-		.help = "Restart after the loss of a worker, at most N times, from the last checkpoint or the beginning."},
+		.help = "Restart after the loss of a worker, at most N times, from the last checkpoint or the beginning; with "
+				"--min-replicas, start only the lost replica."},
 	{0},
 };
 
@@ -242,13 +243,15 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	struct dfg_distributed distributed;
 	struct dfg_launch_table table = {0};
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
-		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, (uint32_t)dfg_shared.replication.min_replicas,
-		dfg_shared.replication.all_reduce, &dfg_shared.execution, &dfg_stderr, dfg_launch_table_watch(&table)};
+		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, O.each ? NULL : &restarts,
+		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
+		&dfg_stderr, dfg_launch_table_watch(&table)};
 	dfg_shared.placement.data[0] = &O.data;
 	dfg_shared.placement.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
 	DFG_TRY(dfg_distributed_open(&options, &distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
-	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && i < restarts && !O.each && pause_before(i); i++) {
+	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && restarts > 0 && !O.each && pause_before(i); i++) {
+		restarts--;
 		dfg_talk("%s; restarting%s", err->text, O.checkpoint ? " from the last checkpoint" : "");
 		dfg_err_free(err);
 		O.resume = O.checkpoint != NULL;

@@ -218,6 +218,20 @@ static struct dfg_err *reach(void *arg, const struct dfg_worker_config *setup, s
 	return NULL;
 }
 
+static struct dfg_err *relink(
+	void *arg, uint32_t i, const struct dfg_peer *peer, double seconds, struct dfg_link **link)
+{
+	struct serving *serving = arg;
+	uint64_t until = dfg_now() + (uint64_t)((seconds < 1e6 ? seconds : 1e6) * 1e9);
+	if (*link)
+		(*link)->kind->close(*link);
+	*link = NULL;
+	struct dfg_err *err = reach_one(serving, peer, i, until, link);
+	if (!err && !strcmp(peer->transport, "libcurl"))
+		err = dfg_http_links_wait(*link, left_ms(until));
+	return dfg_err_note(err, "%s", peer->name);
+}
+
 static struct dfg_err *expect_launcher(struct serving *serving)
 {
 	if (serving->http)
@@ -232,7 +246,7 @@ static struct dfg_err *expect_launcher(struct serving *serving)
 static struct dfg_err *work(struct serving *serving)
 {
 	pthread_t watcher;
-	struct dfg_worker_options worker = {serving, reach, linked, orphaned, patience};
+	struct dfg_worker_options worker = {serving, reach, relink, linked, orphaned, patience};
 	DFG_TRY(dfg_watchdog_start()); /* before the secret is read */
 	DFG_TRY(read_secret(serving->secret));
 	DFG_TRY(dfg_worker_new(&worker, &serving->worker));

@@ -420,8 +420,8 @@ static void stop_guard(struct dfg_coordinator *coordinator)
 	coordinator->guarded = false;
 }
 
-static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t worker, double seconds,
-	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
+struct dfg_err *dfg_coordinator_ask_setup(
+	struct dfg_coordinator *coordinator, uint32_t worker, double seconds, bool again)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_SETUP};
 	struct dfg_worker_config config = {.self = worker,
@@ -434,13 +434,16 @@ static struct dfg_err *ask_setup(struct dfg_coordinator *coordinator, uint32_t w
 		.elastic = dfg_coordinator_is_elastic(coordinator),
 		.lease = coordinator->options.lease,
 		.seconds = seconds};
-	DFG_TRY(dfg_coordinator_find_shared(coordinator, worker, transport, arg, &config.shared));
+	if (!again) /* the others' shared memory is of the first epoch */
+		DFG_TRY(dfg_coordinator_find_shared(
+			coordinator, worker, coordinator->transport, coordinator->transport_arg, &config.shared));
 	config.peer = dfg_zeros(config.workers, sizeof *config.peer);
 	if (!config.peer)
 		return dfg_no_memory("the coordinator");
 	for (uint32_t i = 0; i < config.workers; i++) {
 		config.peer[i] = coordinator->options.peer[i];
-		config.peer[i].transport = i == worker ? "" : transport(arg, worker, i);
+		bool linked = i != worker && dfg_coordinator_takes_part(coordinator, i);
+		config.peer[i].transport = linked ? coordinator->transport(coordinator->transport_arg, worker, i) : "";
 	}
 	dfg_worker_config_put(&packet, &config);
 	dfg_coordinator_ask(coordinator, worker, &packet);
@@ -502,10 +505,12 @@ struct dfg_err *dfg_coordinator_begin(struct dfg_coordinator *coordinator, struc
 	double seconds, const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
 {
 	double patience = dfg_coordinator_patience(coordinator->options.lease, coordinator->options.workers);
+	coordinator->transport = transport;
+	coordinator->transport_arg = arg;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
 		coordinator->state[i].link = links[i];
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
-		DFG_TRY(ask_setup(coordinator, i, seconds, transport, arg));
+		DFG_TRY(dfg_coordinator_ask_setup(coordinator, i, seconds, false));
 	atomic_store(&coordinator->silence, (uint64_t)(patience * 1e9));
 	DFG_TRY(start_guard(coordinator));
 	DFG_TRY(setup_answers(coordinator, seconds));
@@ -534,6 +539,9 @@ void dfg_coordinator_free(struct dfg_coordinator *coordinator)
 	dfg_coordinator_drop_plans(coordinator);
 	dfg_coordinator_drop_streams(coordinator);
 	dfg_free(coordinator->stream);
+	for (size_t i = 0; i < coordinator->sources; i++)
+		dfg_free(coordinator->source[i].spec);
+	dfg_free(coordinator->source);
 	dfg_arena_release(&coordinator->arena);
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
 		dfg_err_free(coordinator->state[i].why);

@@ -39,6 +39,18 @@ struct dfg_coordinator_options {
 	struct dfg_replica_checks checks;
 	void (*note)(void *arg, const char *line); /* replicas were lost or joined, and the run continues; NULL: ignored */
 	void *note_arg;
+	/*
+	 * Starting lost workers again. revive() begins to start `count` workers from `first` on, in the background; false: no
+	 * more may be started. relink() closes the old link to a worker that is there, and makes a new one. NULL: none is.
+	 */
+	bool (*revive)(void *arg, uint32_t first, uint32_t count);
+	enum dfg_revival {
+		DFG_REVIVAL_STARTS,
+		DFG_REVIVAL_THERE,
+		DFG_REVIVAL_FAILED
+	} (*revived)(void *arg, uint32_t worker);
+	struct dfg_err *(*relink)(void *arg, uint32_t worker, struct dfg_link **out_link);
+	void *revive_arg;
 	enum dfg_algorithm algorithm;       /* auto: in memory where all replicas of a part are linked by shm */
 	struct dfg_session_options session; /* the options of the session on each worker */
 	double lease;                       /* seconds of silence after which a worker is lost; 0: no limit */

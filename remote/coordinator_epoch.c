@@ -86,7 +86,7 @@ static void lose_suspect(struct dfg_coordinator *coordinator)
 			coordinator, coordinator->suspect, DFG_ERR(DFG_UNAVAILABLE, "does not reach another worker"));
 }
 
-static struct dfg_err *send_epoch(struct dfg_coordinator *coordinator)
+struct dfg_err *dfg_coordinator_send_epoch(struct dfg_coordinator *coordinator)
 {
 	coordinator->epoch++;
 	for (uint32_t w = 0; w < coordinator->options.workers; w++) {
@@ -104,8 +104,7 @@ static struct dfg_err *send_epoch(struct dfg_coordinator *coordinator)
 	return NULL;
 }
 
-/* One line of all joined errors. */
-static void note_loss(const struct dfg_coordinator *coordinator, const struct dfg_err *err)
+void dfg_coordinator_note(const struct dfg_coordinator *coordinator, const struct dfg_err *err)
 {
 	struct dfg_text text = {0};
 	for (; err; err = err->next)
@@ -126,6 +125,28 @@ static struct dfg_err *too_few(const struct dfg_coordinator *coordinator, struct
 				 coordinator->options.replicas, left == 1 ? "is" : "are", coordinator->options.min_replicas));
 }
 
+/* Whether replicas have state that is not in variables, which one that starts again could not copy. */
+static bool has_queues(const struct dfg_coordinator *coordinator)
+{
+	const struct dfg_graph *graph = coordinator->graph;
+	for (uint32_t n = 0; graph && n < graph->count; n++)
+		if (graph->node[n].op && graph->node[n].op->flags & DFG_BLOCKING && graph->node[n].op->flags & DFG_WRITES)
+			return true;
+	return false;
+}
+
+/* Begins to start the replicas again that are lost, as long as restarts are left. Only those of one worker. */
+static void revive_lost(struct dfg_coordinator *coordinator)
+{
+	const struct dfg_coordinator_options *options = &coordinator->options;
+	if (coordinator->width > 1 || has_queues(coordinator))
+		return;
+	for (uint32_t r = 0; r < options->replicas && options->revive; r++)
+		if (!coordinator->replica[r].member && !coordinator->replica[r].reviving && !coordinator->replica[r].left)
+			coordinator->replica[r].reviving =
+				options->revive(options->revive_arg, r * coordinator->width, coordinator->width);
+}
+
 struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *coordinator, struct dfg_err *err)
 {
 	while (err && err->code == DFG_UNAVAILABLE && dfg_coordinator_is_elastic(coordinator) &&
@@ -139,10 +160,11 @@ struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *coordinator, str
 		if (coordinator->backend.replicas < coordinator->options.min_replicas)
 			return too_few(coordinator, err);
 		if (dismissed)
-			note_loss(coordinator, err);
+			dfg_coordinator_note(coordinator, err);
+		revive_lost(coordinator);
 		dfg_err_free(err);
 		coordinator->broken = false;
-		err = send_epoch(coordinator);
+		err = dfg_coordinator_send_epoch(coordinator);
 	}
 	return err;
 }
@@ -174,9 +196,10 @@ static struct dfg_err *let_leave(struct dfg_coordinator *coordinator, uint32_t w
 		err = dfg_coordinator_make_equal(coordinator);
 	while (dfg_coordinator_goes_on(coordinator, &err));
 	if (!err && dfg_coordinator_takes_part(coordinator, worker)) {
+		coordinator->replica[worker / coordinator->width].left = true;
 		dismiss(coordinator, worker / coordinator->width);
-		note_loss(coordinator, why);
-		err = dfg_coordinator_regroup(coordinator, send_epoch(coordinator));
+		dfg_coordinator_note(coordinator, why);
+		err = dfg_coordinator_regroup(coordinator, dfg_coordinator_send_epoch(coordinator));
 	}
 	dfg_err_free(why);
 	return err;
@@ -190,6 +213,8 @@ struct dfg_err *dfg_coordinator_begin_step(struct dfg_session_backend *backend)
 	for (uint32_t w = 0; w < coordinator->options.workers && !err && dfg_coordinator_is_elastic(coordinator); w++)
 		if (leaves(coordinator, w))
 			err = let_leave(coordinator, w);
+	if (!err && dfg_coordinator_is_elastic(coordinator))
+		err = dfg_coordinator_let_rejoin(coordinator);
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }

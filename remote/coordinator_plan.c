@@ -176,14 +176,15 @@ static void ask_plan(struct dfg_coordinator *coordinator, uint32_t worker, struc
 	dfg_coordinator_ask(coordinator, worker, &packet);
 }
 
-static struct dfg_err *send_shares(struct dfg_coordinator *coordinator, struct step_plan *plan)
+struct dfg_err *dfg_coordinator_send_plan(
+	struct dfg_coordinator *coordinator, struct step_plan *plan, uint32_t first, uint32_t end)
 {
-	for (uint32_t i = 0; i < coordinator->options.workers; i++)
+	for (uint32_t i = first; i < end; i++)
 		if (dfg_coordinator_takes_part(coordinator, i))
 			ask_plan(coordinator, i, &plan->worker_step[i % coordinator->width]);
 	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending a step"));
 	struct dfg_err *err = NULL;
-	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		if (!plan->worker_step[i % coordinator->width].runs || !dfg_coordinator_takes_part(coordinator, i))
 			continue;
 		plan->number[i] = dfg_packet_get_u32(&coordinator->state[i].answer);
@@ -224,7 +225,7 @@ static struct dfg_err *make(struct dfg_coordinator *coordinator, const struct df
 	dfg_free(walk.stack);
 	dfg_arena_release(&walk.scratch);
 	do
-		err = err ? err : send_shares(coordinator, plan);
+		err = err ? err : dfg_coordinator_send_plan(coordinator, plan, 0, coordinator->options.workers);
 	while (dfg_coordinator_goes_on(coordinator, &err));
 	return err;
 }

@@ -22,6 +22,7 @@ struct worker_state {
 	bool stopped;                  /* it was told that the step in progress failed elsewhere */
 	atomic_bool leaves;            /* it has asked to take part in no further step */
 	uint64_t stale;                /* messages that it has dropped since it started */
+	uint64_t stale_before;         /* of those before it in its place */
 	uint64_t moving_ns, waited_ns; /* of its buckets, since it started */
 	bool lost;                     /* the worker is lost and `why` is set; both are guarded by the coordinator's lock */
 	bool ended;                    /* `why` is from dfg_coordinator_ended */
@@ -36,6 +37,8 @@ struct worker_state {
 
 struct replica_state {
 	bool member;      /* takes part in steps */
+	bool left;        /* by request: it is not started again */
+	bool reviving;    /* its workers are being started again */
 	bool done;        /* it was asked, and its workers have answered, without an error */
 	bool waited;      /* all its workers had their buckets, so they began the update of the step */
 	uint64_t version; /* of its variables: replicas with the same version have the same ones */
@@ -54,6 +57,14 @@ struct step_plan {
 	uint32_t *number;                /* by worker: the plan's number there */
 	uint32_t n_fetch;
 	struct dfg_stats stats;
+};
+
+/* A file that a worker has opened. */
+struct opened_source {
+	uint32_t worker;
+	char *spec;
+	enum dfg_dtype dtype;
+	struct dfg_shape shape; /* expected */
 };
 
 struct dfg_coordinator {
@@ -79,8 +90,13 @@ struct dfg_coordinator {
 	uint32_t suspect;              /* a worker that reported in the last step that another is unavailable; DFG_NONE */
 	unsigned unexplained;          /* epochs since the last committed step that began although no worker was lost */
 
-	uint64_t sharded; /* number of the sharded step whose traffic is counted; 0: the last run was of none */
-	char **stream;    /* names of the streams of random numbers that the compute runs of the step have drawn from */
+	uint64_t sharded;             /* number of the sharded step whose traffic is counted; 0: the last run was of none */
+	struct opened_source *source; /* in the order of opening */
+	size_t sources, source_capacity;
+	const char *(*transport)(void *arg, uint32_t one, uint32_t two); /* of dfg_coordinator_begin() */
+	void *transport_arg;
+
+	char **stream; /* names of the streams of random numbers that the compute runs of the step have drawn from */
 	size_t streams, stream_capacity;
 
 	pthread_t guard;
@@ -162,6 +178,22 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_make_equal(struct dfg_coordinator
 /* coordinator_verify.c: DFG_BUG if a variable differs between members. Inverts a bit of a variable of a replica. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_verify(struct dfg_coordinator *coordinator);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_damage(struct dfg_coordinator *coordinator, uint32_t replica);
+
+/* coordinator_rejoin.c: a replica whose workers are there again takes part. Takes and returns as regroup does. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_let_rejoin(struct dfg_coordinator *coordinator);
+
+/* Requests of a worker that has started again: its configuration, its part, its plans, its files. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_ask_setup(
+	struct dfg_coordinator *coordinator, uint32_t worker, double seconds, bool again);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_ask_part(struct dfg_coordinator *coordinator, uint32_t worker);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_send_plan(
+	struct dfg_coordinator *coordinator, struct step_plan *plan, uint32_t first, uint32_t end);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_open_again(
+	struct dfg_coordinator *coordinator, const struct opened_source *source);
+
+/* Begins an epoch of the members; one line of all joined errors, for the user. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_send_epoch(struct dfg_coordinator *coordinator);
+void dfg_coordinator_note(const struct dfg_coordinator *coordinator, const struct dfg_err *err);
 
 /* dfg_session_backend.begin_step: the replicas of workers that leave take no part from now on. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_begin_step(struct dfg_session_backend *backend);

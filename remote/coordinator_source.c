@@ -43,6 +43,21 @@ static struct dfg_err *get_source(
 	return NULL;
 }
 
+static struct dfg_err *note_source(
+	struct dfg_coordinator *coordinator, uint32_t worker, const char *spec, const struct dfg_array_input *input)
+{
+	size_t length = strlen(spec) + 1;
+	char *copy = dfg_zeros(length, 1);
+	if (!copy || !dfg_reserve(&coordinator->source, &coordinator->source_capacity, coordinator->sources + 1,
+					 sizeof *coordinator->source)) {
+		dfg_free(copy);
+		return dfg_no_memory("a file of samples");
+	}
+	memcpy(copy, spec, length);
+	coordinator->source[coordinator->sources++] = (struct opened_source){worker, copy, input->dtype, input->shape};
+	return NULL;
+}
+
 static struct dfg_err *open_source(struct dfg_coordinator *coordinator, uint32_t worker, const char *spec,
 	const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
 {
@@ -61,6 +76,13 @@ static struct dfg_err *open_source(struct dfg_coordinator *coordinator, uint32_t
 	return err;
 }
 
+struct dfg_err *dfg_coordinator_open_again(struct dfg_coordinator *coordinator, const struct opened_source *source)
+{
+	struct dfg_coordinator_source again = {0};
+	struct dfg_array_input input = {.dtype = source->dtype, .shape = source->shape};
+	return open_source(coordinator, source->worker, source->spec, &input, &again);
+}
+
 struct dfg_err *dfg_coordinator_open(struct dfg_coordinator *coordinator, uint32_t node, const char *spec,
 	const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
 {
@@ -69,6 +91,8 @@ struct dfg_err *dfg_coordinator_open(struct dfg_coordinator *coordinator, uint32
 	struct dfg_err *err = check_alone(coordinator, node);
 	if (!err)
 		err = open_source(coordinator, coordinator->home[node].worker, spec, input, out_source);
+	if (!err)
+		err = note_source(coordinator, coordinator->home[node].worker, spec, input);
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
@@ -79,6 +103,8 @@ struct dfg_err *dfg_coordinator_open_on(struct dfg_coordinator *coordinator, uin
 	*out_source = (struct dfg_coordinator_source){0};
 	pthread_mutex_lock(&coordinator->request_lock);
 	struct dfg_err *err = open_source(coordinator, worker, spec, input, out_source);
+	if (!err)
+		err = note_source(coordinator, worker, spec, input);
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }

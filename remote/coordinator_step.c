@@ -54,7 +54,7 @@ static struct dfg_err *append(void *arg, struct dfg_encoder *encoder)
 	return NULL;
 }
 
-static struct dfg_err *ask_part(struct dfg_coordinator *coordinator, uint32_t worker)
+struct dfg_err *dfg_coordinator_ask_part(struct dfg_coordinator *coordinator, uint32_t worker)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_PART};
 	struct bytes bytes = {0};
@@ -72,7 +72,7 @@ static struct dfg_err *ask_parts(struct dfg_coordinator *coordinator)
 {
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
 		if (dfg_coordinator_takes_part(coordinator, i))
-			DFG_TRY(ask_part(coordinator, i));
+			DFG_TRY(dfg_coordinator_ask_part(coordinator, i));
 	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending the graph"));
 	dfg_coordinator_drop_answers(coordinator);
 	return NULL;
@@ -91,7 +91,8 @@ struct dfg_err *dfg_coordinator_load(
 	coordinator->parts = parts;
 	DFG_TRY(find_homes(coordinator));
 	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
-		coordinator->replica[r].version = coordinator->version;
+		coordinator->replica[r].version = coordinator->version + 1;
+	coordinator->version++;
 	do
 		err = ask_parts(coordinator);
 	while (dfg_coordinator_goes_on(coordinator, &err));
@@ -334,7 +335,7 @@ uint64_t dfg_coordinator_stale(const struct dfg_coordinator *coordinator)
 {
 	uint64_t stale = 0;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
-		stale += coordinator->state[i].stale;
+		stale += coordinator->state[i].stale + coordinator->state[i].stale_before;
 	return stale;
 }
 

@@ -77,11 +77,19 @@ static void process_ended(struct worker_process *worker_process)
 	if (worker_process->at)
 		end_line(worker_process);
 	(void)dfg_process_wait(&worker_process->process, 1, how, sizeof how);
-	worker_process->watched = false;
 	if (!atomic_load(&worker_process->launch->ending))
 		dfg_coordinator_ended(worker_process->launch->coordinator, worker_process->number,
 			DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *worker_process->last ? " (" : "", worker_process->last,
 				*worker_process->last ? ")" : ""));
+	atomic_store(&worker_process->watched, false);
+	dfg_event_signal(&worker_process->launch->ended);
+}
+
+/* A worker has been started again, whose stderr is to be watched too. */
+static bool woken(const struct dfg_launch *launch)
+{
+	char byte;
+	return read(launch->wake[0], &byte, 1) == 1;
 }
 
 static void *watch(void *arg)
@@ -95,7 +103,7 @@ static void *watch(void *arg)
 				launch->worker_process[i].watched ? launch->worker_process[i].process.err : -1, POLLIN, 0};
 		if (poll(waiting, launch->workers + 1, -1) < 0 && errno != EINTR)
 			break;
-		if (waiting[launch->workers].revents)
+		if (waiting[launch->workers].revents && (atomic_load(&launch->ending) || !woken(launch)))
 			break;
 		for (uint32_t i = 0; i < launch->workers; i++) {
 			char bytes[4096];
@@ -192,6 +200,14 @@ static struct dfg_err *link_memory(struct dfg_launch *launch, uint32_t i, double
 	return DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s while the launcher links to it", ms / 1e3);
 }
 
+struct dfg_err *dfg_launch_link(struct dfg_launch *launch, uint32_t worker, double patience)
+{
+	const struct dfg_peer *peer = &launch->peer[worker];
+	const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
+	return launch->shm ? link_memory(launch, worker, patience)
+					   : dfg_http_links_connect(launch->http, worker, peer->address, key, &launch->link[worker]);
+}
+
 static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
 {
 	struct dfg_link_sink sink = dfg_coordinator_sink(launch->coordinator);
@@ -203,11 +219,8 @@ static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
 	DFG_TRY(memory ? dfg_shm_new(&shm, &launch->shm) : dfg_http_links_new(&http, &launch->http));
 	set_patience(launch, LINK_SECONDS + patience);
 	for (uint32_t i = 0; i < launch->workers; i++) {
-		const struct dfg_peer *peer = &launch->peer[i];
 		dfg_launch_reached(launch, i, DFG_LAUNCH_LINKING, NULL);
-		const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
-		struct dfg_err *err = memory ? link_memory(launch, i, patience)
-									 : dfg_http_links_connect(launch->http, i, peer->address, key, &launch->link[i]);
+		struct dfg_err *err = dfg_launch_link(launch, i, patience);
 		if (err)
 			return not_linked(launch, i, err);
 	}
@@ -241,6 +254,10 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.min_replicas = launch->options.min_replicas,
 		.checks = launch->options.checks,
 		.note = launch->options.note,
+		.revive = dfg_launch_revive,
+		.revived = dfg_launch_revived,
+		.relink = dfg_launch_relink,
+		.revive_arg = launch,
 		.note_arg = launch->options.say_arg,
 		.algorithm = launch->options.algorithm,
 		.session = launch->options.session,
@@ -346,6 +363,7 @@ void dfg_launch_free(struct dfg_launch *launch)
 	if (!launch)
 		return;
 	atomic_store(&launch->ending, true);
+	dfg_launch_end_revivals(launch);
 	if (launch->coordinator)
 		dfg_coordinator_end(launch->coordinator);
 	for (uint32_t i = 0; launch->worker_process && i < launch->workers; i++)

@@ -19,7 +19,10 @@ struct worker_process {
 	char line[LINE_MOST];        /* the unfinished line of its stderr */
 	size_t at;
 	char last[200]; /* its last complete line of stderr */
-	bool watched;
+	atomic_bool watched;
+	pthread_t reviver; /* starts it again, where `revives` */
+	bool revives;
+	_Atomic int revival; /* enum dfg_revival */
 	pthread_t starter;
 	bool starting;
 	char products[8];    /* how its matrix products are rounded, as dfg doctor says: "fma", "mul"; "" where not known */
@@ -41,6 +44,7 @@ struct dfg_launch {
 	pthread_t watcher;
 	int wake[2]; /* a pipe whose closing ends the watcher */
 	bool watching;
+	struct dfg_event ended; /* signalled when the watcher has seen the end of a process */
 	atomic_bool ending;
 	uint64_t deadline; /* of the start, by dfg_now(); UINT64_MAX: none */
 };
@@ -61,6 +65,23 @@ bool dfg_launch_all_local(const struct dfg_launch *launch);
 
 /* Whether all workers are processes of this machine linked by shared memory: then no network socket is opened. */
 bool dfg_launch_only_memory(const struct dfg_launch *launch);
+
+/* launch_revive.c: the functions of dfg_coordinator_options that start lost workers again; arg is the launch. */
+bool dfg_launch_revive(void *arg, uint32_t first, uint32_t count);
+enum dfg_revival dfg_launch_revived(void *arg, uint32_t worker);
+struct dfg_err *dfg_launch_relink(void *arg, uint32_t worker, struct dfg_link **out_link);
+
+/* Waits for workers that are being started. */
+void dfg_launch_end_revivals(struct dfg_launch *launch);
+
+/* Starts one worker, and says where it listens. */
+DFG_MUST_CHECK struct dfg_err *dfg_launch_start_worker(struct worker_process *worker_process);
+
+/* Local workers of a run with other machines are reached at an address of this one. */
+DFG_MUST_CHECK struct dfg_err *dfg_launch_publish_local(struct dfg_launch *launch);
+
+/* Makes the launcher's link to a worker, which is lost after `patience` seconds without an answer. */
+DFG_MUST_CHECK struct dfg_err *dfg_launch_link(struct dfg_launch *launch, uint32_t worker, double patience);
 
 /* Starts all workers in parallel; the error names those that did not start. */
 DFG_MUST_CHECK struct dfg_err *dfg_launch_start(struct dfg_launch *launch);

@@ -187,6 +187,15 @@ static struct dfg_err *start_far(struct worker_process *worker_process)
 	return dfg_err_note(err, "%s", at->name);
 }
 
+struct dfg_err *dfg_launch_start_worker(struct worker_process *worker_process)
+{
+	struct dfg_launch *launch = worker_process->launch;
+	bool local = dfg_launch_host(launch, worker_process->number)->local;
+	dfg_launch_reached(launch, worker_process->number, local ? DFG_LAUNCH_STARTING : DFG_LAUNCH_CONNECTING, NULL);
+	return local ? dfg_err_note(start_local(worker_process), "%s", launch->peer[worker_process->number].name)
+				 : start_far(worker_process);
+}
+
 static void *start(void *arg)
 {
 	struct worker_process *worker_process = arg;
@@ -195,14 +204,7 @@ static void *start(void *arg)
 	/* a worker that ends before it reads the secret is an error like others, without SIGPIPE */
 	sigaddset(&pipe_, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_, NULL);
-	bool local = dfg_launch_host(worker_process->launch, worker_process->number)->local;
-	dfg_launch_reached(
-		worker_process->launch, worker_process->number, local ? DFG_LAUNCH_STARTING : DFG_LAUNCH_CONNECTING, NULL);
-	if (local)
-		worker_process->err =
-			dfg_err_note(start_local(worker_process), "%s", worker_process->launch->peer[worker_process->number].name);
-	else
-		worker_process->err = start_far(worker_process);
+	worker_process->err = dfg_launch_start_worker(worker_process);
 	if (worker_process->err)
 		dfg_launch_reached(worker_process->launch, worker_process->number, DFG_LAUNCH_FAILED, worker_process->err);
 	return NULL;
@@ -233,7 +235,7 @@ static struct dfg_err *address_towards(const char *far, char *out, size_t capaci
 /*
  * Workers of this machine in a run with other machines: the others reach them at this machine's address towards them.
  */
-static struct dfg_err *publish_local(struct dfg_launch *launch)
+struct dfg_err *dfg_launch_publish_local(struct dfg_launch *launch)
 {
 	char here[210] = "", address[300];
 	for (uint32_t i = 0; i < launch->workers && !*here; i++)
@@ -290,5 +292,5 @@ struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 		err = dfg_err_note(err, "%u of %u workers cannot be started", short_of, launch->workers);
 	if (!err)
 		warn_of_products(launch);
-	return err ? err : publish_local(launch);
+	return err ? err : dfg_launch_publish_local(launch);
 }

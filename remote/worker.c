@@ -161,6 +161,7 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_EPOCH, dfg_worker_epoch},
 		{DFG_PACKET_DIGESTS, dfg_worker_digests},
 		{DFG_PACKET_BENCH, dfg_worker_bench},
+		{DFG_PACKET_PEER, dfg_worker_peer},
 	};
 	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
 		return DFG_ERR(DFG_PROTOCOL, "this worker is not configured yet");

@@ -11,6 +11,9 @@ struct dfg_worker_options {
 	void *arg;
 	/* Makes the links to the other workers, by number; they remain the caller's. */
 	struct dfg_err *(*reach)(void *arg, const struct dfg_worker_config *config, struct dfg_link **out_link);
+	/* Replaces the link to a worker that has started again, which may be NULL: it is closed. *link is NULL on failure. */
+	struct dfg_err *(*relink)(
+		void *arg, uint32_t number, const struct dfg_peer *peer, double seconds, struct dfg_link **link);
 	/* All workers are linked: from now on a worker that is silent for the lease is lost. May be NULL. */
 	void (*linked)(void *arg);
 	/*

@@ -40,6 +40,26 @@ double dfg_worker_config_link_lease(double lease, uint32_t workers)
 	return scaled < most ? scaled : most;
 }
 
+void dfg_peer_put(struct dfg_packet *packet, const struct dfg_peer *peer)
+{
+	dfg_packet_put_text(packet, peer->name);
+	dfg_packet_put_text(packet, peer->device);
+	dfg_packet_put_text(packet, peer->transport);
+	dfg_packet_put_text(packet, peer->address);
+	dfg_packet_put_text(packet, peer->fingerprint);
+	dfg_packet_put_text(packet, peer->shm);
+}
+
+void dfg_peer_get(struct dfg_packet *packet, struct dfg_peer *out_peer)
+{
+	out_peer->name = dfg_packet_get_text(packet);
+	out_peer->device = dfg_packet_get_text(packet);
+	out_peer->transport = dfg_packet_get_text(packet);
+	out_peer->address = dfg_packet_get_text(packet);
+	out_peer->fingerprint = dfg_packet_get_text(packet);
+	out_peer->shm = dfg_packet_get_text(packet);
+}
+
 void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_config *config)
 {
 	put_session(packet, &config->session);
@@ -53,15 +73,8 @@ void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_co
 	dfg_packet_put(packet, config->shared);
 	dfg_packet_put(packet, config->shared_only);
 	dfg_packet_put(packet, config->workers);
-	for (uint32_t i = 0; i < config->workers; i++) {
-		const struct dfg_peer *peer = &config->peer[i];
-		dfg_packet_put_text(packet, peer->name);
-		dfg_packet_put_text(packet, peer->device);
-		dfg_packet_put_text(packet, peer->transport);
-		dfg_packet_put_text(packet, peer->address);
-		dfg_packet_put_text(packet, peer->fingerprint);
-		dfg_packet_put_text(packet, peer->shm);
-	}
+	for (uint32_t i = 0; i < config->workers; i++)
+		dfg_peer_put(packet, &config->peer[i]);
 }
 
 struct dfg_err *dfg_worker_config_get(
@@ -81,15 +94,8 @@ struct dfg_err *dfg_worker_config_get(
 	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);
 	if (!out_setup->peer)
 		return dfg_no_memory("the other workers");
-	for (uint32_t i = 0; i < out_setup->workers; i++) {
-		struct dfg_peer *peer = &out_setup->peer[i];
-		peer->name = dfg_packet_get_text(packet);
-		peer->device = dfg_packet_get_text(packet);
-		peer->transport = dfg_packet_get_text(packet);
-		peer->address = dfg_packet_get_text(packet);
-		peer->fingerprint = dfg_packet_get_text(packet);
-		peer->shm = dfg_packet_get_text(packet);
-	}
+	for (uint32_t i = 0; i < out_setup->workers; i++)
+		dfg_peer_get(packet, &out_setup->peer[i]);
 	DFG_TRY(dfg_packet_check(packet));
 	bool fits =
 		out_setup->replicas && out_setup->workers % out_setup->replicas == 0 && out_setup->shards <= DFG_SHARDS_MOST;

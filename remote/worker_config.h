@@ -35,6 +35,10 @@ struct dfg_worker_config {
  */
 double dfg_worker_config_link_lease(double lease, uint32_t workers);
 
+/* Writes a worker's entry; text that is read lives as long as the packet. */
+void dfg_peer_put(struct dfg_packet *packet, const struct dfg_peer *peer);
+void dfg_peer_get(struct dfg_packet *packet, struct dfg_peer *out_peer);
+
 void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_config *config);
 
 /* Text lives as long as the packet; the other memory is the arena's. */

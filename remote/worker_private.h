@@ -68,7 +68,7 @@ typedef struct dfg_err *dfg_request_fn(
 	struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer);
 dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_variables, dfg_worker_read,
 	dfg_worker_assign, dfg_worker_source, dfg_worker_rows, dfg_worker_cause, dfg_worker_state, dfg_worker_adopt,
-	dfg_worker_epoch, dfg_worker_bench, dfg_worker_digests;
+	dfg_worker_epoch, dfg_worker_bench, dfg_worker_digests, dfg_worker_peer;
 
 /* The workers of a replica, which have a part of the graph each; and the worker's replica. */
 static inline uint32_t dfg_worker_width(const struct dfg_worker *worker)

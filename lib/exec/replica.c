@@ -138,8 +138,6 @@ static struct dfg_err *run_until_done(struct sharded_step *step, struct dfg_tens
 	struct replica *replica = step->replica;
 	struct dfg_session_backend *backend = replica->session->options.backend;
 	for (;;) {
-		if (backend)
-			DFG_TRY(backend->begin_step(backend));
 		step->replicas = backend ? backend->replicas : 1;
 		step->number = dfg_group_begin(step->group, replica->shards, step->batch);
 		struct dfg_err *err = run_step(step, out_fetches);
@@ -156,7 +154,9 @@ static struct dfg_err *run_until_done(struct sharded_step *step, struct dfg_tens
 struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct dfg_session_backend *backend = replica->session->options.backend;
-	uint32_t replicas = backend ? backend->replicas : 1;
+	if (backend)
+		DFG_TRY(backend->begin_step(backend));
+	uint32_t replicas = backend ? backend->replicas : 1; /* fewer where the step is repeated */
 	size_t values = (size_t)replica->n_compute_fetch * replica->shards;
 	struct sharded_step step = {
 		.replica = replica,

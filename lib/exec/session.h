@@ -107,7 +107,7 @@ struct dfg_session_backend {
 	struct dfg_err *(*plan)(struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan);
 	struct dfg_err *(*run)(struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds,
 		struct dfg_tensor *out_fetches);
-	/* A sharded step follows, also if it is to be repeated: replicas may leave before it. */
+	/* A sharded step follows, before which replicas may leave and join; recover() only takes replicas away. */
 	struct dfg_err *(*begin_step)(struct dfg_session_backend *backend);
 	/*
 	 * Compute runs of one step of a sharded batch, at most one a replica, all at once; `step` is larger than that of

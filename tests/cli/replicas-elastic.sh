@@ -48,6 +48,11 @@ ends() { # STATUS
 	wait "$run" || ended=$?
 	[ "$ended" = "$1" ] || { echo "status $ended, not $1:"; cat "$name.err"; exit 1; }
 }
+longer() { # the same of 200 steps
+	ends 0
+	cmp longer.jsonl "$name.jsonl"
+	cmp longer.safetensors "$name.safetensors"
+}
 as_undisturbed() {
 	ends 0
 	cmp undisturbed.jsonl "$name.jsonl"
@@ -55,6 +60,8 @@ as_undisturbed() {
 }
 # shellcheck disable=SC2086
 status 0 "$DFG" run $training --metrics undisturbed.jsonl --save undisturbed.safetensors
+# shellcheck disable=SC2086
+status 0 "$DFG" run $training --metrics longer.jsonl --save longer.safetensors --steps 200
 
 # 18. The replica with the others' variables, or another one; through memory and by HTTP/2. Two, one after the other.
 for how in '0 shm' '1 libcurl'; do
@@ -118,6 +125,23 @@ within test "$(cut -d' ' -f3 "/proc/$stopped/stat")" = T
 kill -CONT "$stopped"
 as_undisturbed
 never grep -q continues slow.err
+
+# 20. A lost replica is started again, as often as --restarts says, while the others continue; also twice, and the lead.
+begin rejoin --replicas 2 --min-replicas 1 --hosts local:2 --restarts 2 --steps 200
+at_step 3
+signal KILL 1
+within grep -q 'step [0-9]*: replica 1 (w1) is back; continues with 2 of 2 replicas' rejoin.err
+signal KILL 0
+within grep -q 'step [0-9]*: replica 0 (w0) is back; continues with 2 of 2 replicas' rejoin.err
+longer
+begin rejoin --replicas 3 --min-replicas 1 --hosts local:3 --transport libcurl --restarts 1 --steps 200 --verify-replicas 5
+at_step 3
+signal KILL 0
+within grep -q 'replica 0 (w0) is back' rejoin.err
+signal KILL 1
+longer
+has rejoin.err 'w1: ended by signal 9; continues with 2 of 3 replicas'
+never grep -q 'replica 1 .* is back' rejoin.err
 
 # 20. A worker that gets SIGTERM leaves after its step, which is not repeated; below the minimum the run ends.
 begin leave --replicas 3 --min-replicas 1 --hosts local:3

@@ -60,9 +60,11 @@ struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, 
 {
 	for (size_t i = 0; i < outbox->count; i++) {
 		struct group_message *message = &outbox->message[i];
+		pthread_rwlock_rdlock(&group->links);
 		struct dfg_link *link = group->peer[message->replica].link;
 		if (!err && (err = link->kind->send(link, &message->message)))
 			err = dfg_err_note(err, "replica %u", message->replica);
+		pthread_rwlock_unlock(&group->links);
 		dfg_tensor_release(&message->message.tensor);
 	}
 	dfg_free(outbox->message);

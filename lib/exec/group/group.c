@@ -47,6 +47,7 @@ static void free_group(struct dfg_resource *resource)
 	dfg_err_free(group->failed);
 	pthread_mutex_destroy(&group->lock);
 	pthread_mutex_destroy(&group->step);
+	pthread_rwlock_destroy(&group->links);
 	dfg_free(group);
 }
 
@@ -54,8 +55,11 @@ static bool make_locks(struct dfg_group *group)
 {
 	if (pthread_mutex_init(&group->lock, NULL))
 		return false;
-	if (!pthread_mutex_init(&group->step, NULL))
-		return true;
+	if (!pthread_mutex_init(&group->step, NULL)) {
+		if (!pthread_rwlock_init(&group->links, NULL))
+			return true;
+		pthread_mutex_destroy(&group->step);
+	}
 	pthread_mutex_destroy(&group->lock);
 	return false;
 }

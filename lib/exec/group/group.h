@@ -138,6 +138,9 @@ void dfg_group_lost(struct dfg_group *group, uint32_t replica, struct dfg_err *e
 DFG_MUST_CHECK struct dfg_err *dfg_group_regroup(
 	struct dfg_group *group, uint64_t epoch, const uint32_t *member, uint32_t members);
 
+/* A replica that was lost has another link from now on, which is borrowed. Between steps. */
+void dfg_group_relink(struct dfg_group *group, uint32_t replica, struct dfg_link *link);
+
 /* The number of messages that were dropped, since they were of another epoch or of a step that is over. */
 uint64_t dfg_group_stale(struct dfg_group *group);
 

@@ -68,6 +68,7 @@ struct dfg_group {
 	struct group_peer *peer; /* by replica; NULL: one process computes all shards */
 	uint32_t self, replicas;
 	enum dfg_denormals denormals; /* the mode in which contributions that arrive are added */
+	pthread_rwlock_t links;       /* held to read while messages are sent, to write when a link is replaced */
 	uint64_t epoch;               /* of the members. Guarded by `lock`; changes between steps only */
 	uint32_t *member, members;    /* replicas that take part in steps, ascending; they change with the epoch */
 	uint64_t last;                /* step: those up to it are over. Guarded by `lock` */

@@ -88,6 +88,21 @@ struct dfg_err *dfg_group_regroup(struct dfg_group *group, uint64_t epoch, const
 											   (unsigned long long)epoch, group->self);
 }
 
+void dfg_group_relink(struct dfg_group *group, uint32_t replica, struct dfg_link *link)
+{
+	struct dfg_err *lost = NULL;
+	pthread_rwlock_wrlock(&group->links);
+	pthread_mutex_lock(&group->lock);
+	if (group->peer && replica < group->replicas && replica != group->self) {
+		group->peer[replica].link = link;
+		lost = group->peer[replica].lost;
+		group->peer[replica].lost = NULL;
+	}
+	pthread_mutex_unlock(&group->lock);
+	pthread_rwlock_unlock(&group->links);
+	dfg_err_free(lost);
+}
+
 uint64_t dfg_group_stale(struct dfg_group *group)
 {
 	pthread_mutex_lock(&group->lock);
