@@ -84,6 +84,52 @@ static void copy_run(size_t size, int64_t n, const void *in, int64_t from, void 
 	}
 }
 
+#define SQUARE(type)                                                      \
+	{                                                                     \
+		type square[TILE][TILE];                                          \
+		for (int j = 0; j < TILE; j++)                                    \
+			for (int i = 0; i < TILE; i++)                                \
+				square[i][j] = ((const type *)in)[j * from + i];          \
+		for (int i = 0; i < TILE; i++)                                    \
+			memcpy((type *)out + i * to, square[i], TILE * sizeof(type)); \
+		break;                                                            \
+	}
+
+/* Transposes a matrix of TILE rows and columns, with as many elements from row to row of the source and of the target. */
+static void copy_square(size_t size, const void *in, int64_t from, void *out, int64_t to)
+{
+	switch (size) {
+	case 1:
+		SQUARE(uint8_t)
+	case 2:
+		SQUARE(uint16_t)
+	case 4:
+		SQUARE(uint32_t)
+	case 8:
+		SQUARE(uint64_t)
+	default:
+		SQUARE(struct double_double)
+	}
+}
+
+/* Copies a part of the two innermost axes, from row i and column j on. */
+static void copy_block(
+	const struct copy *copy, const char *in, char *out, int64_t i, int64_t rows, int64_t j, int64_t n)
+{
+	const struct dfg_strided_box *box = &copy->box;
+	int a = box->rank - 2, b = box->rank - 1;
+	int64_t size = (int64_t)copy->size;
+	in += (i * box->from[a] + j * box->from[b]) * size;
+	out += (i * box->to[a] + j * box->to[b]) * size;
+	if (rows == TILE && n == TILE && box->from[a] == 1 && box->to[b] == 1) {
+		copy_square(copy->size, in, box->from[b], out, box->to[a]);
+		return;
+	}
+	for (int64_t row = 0; row < rows; row++)
+		copy_run(
+			copy->size, n, in + row * box->from[a] * size, box->from[b], out + row * box->to[a] * size, box->to[b]);
+}
+
 /*
  * Copies rows [first, last) of the two innermost axes; in squares if source and target are contiguous along different
  * axes.
@@ -92,14 +138,12 @@ static void copy_rows(const struct copy *copy, const char *in, char *out, int64_
 {
 	const struct dfg_strided_box *box = &copy->box;
 	int a = box->rank - 2, b = box->rank - 1;
-	int64_t size = (int64_t)copy->size;
-	int64_t side = box->from[a] == 1 && box->from[b] != 1 ? TILE : box->dim[b];
-	for (int64_t j = 0; j < box->dim[b]; j += side) {
-		int64_t n = box->dim[b] - j < side ? box->dim[b] - j : side;
-		for (int64_t i = first; i < last; i++)
-			copy_run(copy->size, n, in + (i * box->from[a] + j * box->from[b]) * size, box->from[b],
-				out + (i * box->to[a] + j * box->to[b]) * size, box->to[b]);
-	}
+	bool turns = box->from[a] == 1 && box->from[b] != 1;
+	int64_t width = turns ? TILE : box->dim[b], height = turns ? TILE : last - first;
+	for (int64_t j = 0; j < box->dim[b]; j += width)
+		for (int64_t i = first; i < last; i += height)
+			copy_block(copy, in, out, i, last - i < height ? last - i : height, j,
+				box->dim[b] - j < width ? box->dim[b] - j : width);
 }
 
 /* Copies parts, which are rows of one plane of the two innermost axes. */
