@@ -47,11 +47,11 @@ $(O)/libdfg.a: $(OBJECTS)
 
 $(O)/%.o: %.c
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(COMPILE) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && rm -f $@ && $(COMPILE) -c -o $@ $<
 
 $(O)/%.o: $(O)/%.c
 	$(call say,CC,$<)
-	$(Q)$(COMPILE) -c -o $@ $<
+	$(Q)rm -f $@ && $(COMPILE) -c -o $@ $<
 
 # Kernels are loops over arrays.
 $(O)/kernels/%.o $(O)/lib/graph/convert.o $(O)/lib/graph/half.o: CFLAGS += -O3

@@ -2,7 +2,7 @@
 . "$ROOT/tests/cli/kit"
 . "$ROOT/tests/cli/serve_kit"
 python=${TRITON:-python3}
-"$python" -c 'import tritonclient.grpc, tritonclient.http' 2>err || { echo "tritonclient is absent: not tested"; exit 0; }
+"$python" -c 'import tritonclient.grpc, tritonclient.http' 2>err || { echo "tritonclient is absent"; exit 77; }
 cat >two.dfg <<'X'
 input x: f32[batch, 3]
 input k: i32[batch]
