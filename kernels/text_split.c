@@ -182,7 +182,7 @@ static struct dfg_err *ngrams_shape(struct dfg_infer *node)
 	const struct dfg_list *widths = node->call->attr[WIDTHS].list;
 	DFG_TRY(dfg_need_rank(node, 0, 1));
 	DFG_TRY(dfg_need_rank(node, 1, 1));
-	if (!widths->count && node->call->attr[SHORT].b)
+	if (!widths->count && node->call->attr[SHORT].b && node->call->attr[PAD].i < 0)
 		return DFG_ERR(DFG_DATA, "ngram_widths is empty, expected at least one width to preserve short sequences");
 	for (uint32_t i = 0; i < widths->count; i++)
 		if (widths->item[i].i < 1)

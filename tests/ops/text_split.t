@@ -13,3 +13,5 @@ StringNGrams(["a"], i64([0, 2]), separator = " ", ngram_widths = [1], left_pad =
 StringNGrams(["a"], i64([1, 1]), separator = " ", ngram_widths = [1], left_pad = "", right_pad = "", pad_width = 0, preserve_short_sequences = false) : split 0 is 1, expected exactly 0
 StringNGrams(["a"], i64([0, 1]), separator = " ", ngram_widths = [0], left_pad = "", right_pad = "", pad_width = 0, preserve_short_sequences = false) : width 0 is 0, expected at least 1
 StringNGrams(["a"], i64([0, 1]), separator = " ", ngram_widths = [2000000000], left_pad = "", right_pad = "", pad_width = -1, preserve_short_sequences = false) : width 2000000000 is more than
+StringNGrams(["a", "b"], i64([0, 2]), separator = "|", ngram_widths = [], left_pad = "L", right_pad = "", pad_width = 1, preserve_short_sequences = true) = ["L|a|b|"], i64([0, 1])
+StringNGrams(["a"], i64([0, 1]), separator = "|", ngram_widths = [], left_pad = "", right_pad = "", pad_width = -1, preserve_short_sequences = true) : ngram_widths is empty
