@@ -169,7 +169,7 @@ struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *coordinator, str
 	return err;
 }
 
-bool dfg_coordinator_goes_on(struct dfg_coordinator *coordinator, struct dfg_err **err)
+bool dfg_coordinator_continues(struct dfg_coordinator *coordinator, struct dfg_err **err)
 {
 	if (!*err)
 		return false;
@@ -194,7 +194,7 @@ static struct dfg_err *let_leave(struct dfg_coordinator *coordinator, uint32_t w
 	}
 	do
 		err = dfg_coordinator_make_equal(coordinator);
-	while (dfg_coordinator_goes_on(coordinator, &err));
+	while (dfg_coordinator_continues(coordinator, &err));
 	if (!err && dfg_coordinator_takes_part(coordinator, worker)) {
 		coordinator->replica[worker / coordinator->width].left = true;
 		dismiss(coordinator, worker / coordinator->width);

@@ -226,7 +226,7 @@ static struct dfg_err *make(struct dfg_coordinator *coordinator, const struct df
 	dfg_arena_release(&walk.scratch);
 	do
 		err = err ? err : dfg_coordinator_send_plan(coordinator, plan, 0, coordinator->options.workers);
-	while (dfg_coordinator_goes_on(coordinator, &err));
+	while (dfg_coordinator_continues(coordinator, &err));
 	return err;
 }
 

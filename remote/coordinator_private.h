@@ -165,7 +165,7 @@ uint32_t dfg_coordinator_member(const struct dfg_coordinator *coordinator, uint3
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *coordinator, struct dfg_err *err);
 
 /* Whether a request that gave *err is to be repeated, because dfg_coordinator_regroup() has succeeded. */
-bool dfg_coordinator_goes_on(struct dfg_coordinator *coordinator, struct dfg_err **err);
+bool dfg_coordinator_continues(struct dfg_coordinator *coordinator, struct dfg_err **err);
 
 /* coordinator_clock.c: sends a ping; handles its pong; learns the offset of the worker's clock before the first step. */
 void dfg_coordinator_ping(struct dfg_coordinator *coordinator, uint32_t worker);

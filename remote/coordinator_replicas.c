@@ -109,7 +109,7 @@ struct dfg_err *dfg_coordinator_run(
 	pthread_mutex_lock(&coordinator->request_lock);
 	do
 		err = run_once(coordinator, &coordinator->plan[plan], feeds, out_fetches);
-	while (dfg_coordinator_goes_on(coordinator, &err));
+	while (dfg_coordinator_continues(coordinator, &err));
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
@@ -291,7 +291,7 @@ static struct dfg_err *check_replicas(struct dfg_coordinator *coordinator)
 		DFG_TRY(dfg_coordinator_damage(coordinator, checks->flip_replica));
 	do
 		err = checks->every && coordinator->updates % checks->every == 0 ? dfg_coordinator_verify(coordinator) : NULL;
-	while (dfg_coordinator_goes_on(coordinator, &err));
+	while (dfg_coordinator_continues(coordinator, &err));
 	return err;
 }
 

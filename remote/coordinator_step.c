@@ -95,7 +95,7 @@ struct dfg_err *dfg_coordinator_load(
 	coordinator->version++;
 	do
 		err = ask_parts(coordinator);
-	while (dfg_coordinator_goes_on(coordinator, &err));
+	while (dfg_coordinator_continues(coordinator, &err));
 	return err;
 }
 
@@ -398,7 +398,7 @@ struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *backend, c
 	pthread_mutex_lock(&coordinator->request_lock);
 	do
 		err = variables(coordinator, refs, count, out_facts);
-	while (dfg_coordinator_goes_on(coordinator, &err));
+	while (dfg_coordinator_continues(coordinator, &err));
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
@@ -425,7 +425,7 @@ struct dfg_err *dfg_coordinator_read(
 	pthread_mutex_lock(&coordinator->request_lock);
 	do
 		err = read_variable(coordinator, ref, out_tensor);
-	while (dfg_coordinator_goes_on(coordinator, &err));
+	while (dfg_coordinator_continues(coordinator, &err));
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
@@ -458,7 +458,7 @@ struct dfg_err *dfg_coordinator_assign(
 	coordinator->replica[dfg_coordinator_lead(coordinator)].version = ++coordinator->version;
 	do
 		err = assign_variable(coordinator, ref, tensor);
-	while (dfg_coordinator_goes_on(coordinator, &err));
+	while (dfg_coordinator_continues(coordinator, &err));
 	dfg_tensor_release(tensor);
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;

@@ -34,7 +34,7 @@ static struct dfg_err *get_digests(
 }
 
 /* The member whose digest the fewest others have, the last of them; DFG_NONE: all have the same. */
-static uint32_t odd_one(const struct dfg_coordinator *coordinator, const struct digests *one)
+static uint32_t member_of_fewest(const struct dfg_coordinator *coordinator, const struct digests *one)
 {
 	uint32_t odd = DFG_NONE, fewest = coordinator->backend.replicas, replicas = coordinator->options.replicas;
 	for (uint32_t r = 0; r < replicas; r++) {
@@ -53,7 +53,7 @@ static uint32_t odd_one(const struct dfg_coordinator *coordinator, const struct 
 static struct dfg_err *compare(const struct dfg_coordinator *coordinator, const struct digests *list, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t odd = odd_one(coordinator, &list[i]);
+		uint32_t odd = member_of_fewest(coordinator, &list[i]);
 		if (odd != DFG_NONE)
 			return DFG_ERR(DFG_BUG,
 				"replica %u (%s): variable '%s' has other bits than on the other replicas, which have had the same "

@@ -7,9 +7,9 @@ struct dfg_session;
 
 /* Costs of the steps of a session, if its options ask for a profile: one row for each node, group of nodes, and compiled loop. */
 struct dfg_profiled {
-	const char *const *node, *const
-								 *op; /* of the nodes, in order; of a compiled loop the path of its frame, and NULL */
-	uint32_t nodes;                   /* 1, or more: a group */
+	const char *const *node; /* the names of the nodes, in order; of a compiled loop the path of its frame */
+	const char *const *op;   /* their ops; of a compiled loop NULL */
+	uint32_t nodes;          /* 1, or more: a group */
 	uint64_t calls;
 	uint64_t iterations; /* of a compiled loop and the loops in it */
 	uint64_t bytes;      /* of the values that the calls read and wrote */
