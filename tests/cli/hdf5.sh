@@ -131,6 +131,6 @@ case $tried in
 esac
 gzip -c "$a/types.h5" >packed.h5.gz
 status 65 "$DFG" show packed.h5.gz
-has err 'packed.h5.gz: an HDF5 file is read in place'
+has err 'packed.h5.gz: an HDF5 file must be a regular file'
 status 2 "$DFG" convert "$a/types.npz" -o out.h5
 has err 'out.h5: hdf5 is a format that dfg only reads'
