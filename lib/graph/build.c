@@ -345,19 +345,36 @@ static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted
 	return dfg_names_unused(&builder->names, builder->graph, name, out_name);
 }
 
-static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t *out_number)
+static struct dfg_err *add(struct draft *draft, struct dfg_node *node, uint32_t *out_number)
 {
-	struct dfg_builder *builder = draft->builder;
 	DFG_TRY(learn_params(draft));
 	DFG_TRY(set_attrs(draft, node));
 	DFG_TRY(set_inputs(draft, node));
-	DFG_TRY(dfg_graph_add(builder->graph, node, out_number));
+	return dfg_graph_add(draft->builder->graph, node, out_number);
+}
+
+static struct dfg_err *infer_added(struct dfg_builder *builder, uint32_t number)
+{
 	struct dfg_resolved_node call;
-	if (*out_number % BATCH == 0)
+	if (number % BATCH == 0)
 		dfg_arena_release(&builder->brief);
-	DFG_TRY(dfg_facts_resolve(&builder->facts, builder->graph, *out_number, &builder->brief, &call));
+	DFG_TRY(dfg_facts_resolve(&builder->facts, builder->graph, number, &builder->brief, &call));
 	DFG_TRY(dfg_facts_add(&builder->facts, call.n_out));
-	return infer_one(builder, *out_number, &call);
+	return infer_one(builder, number, &call);
+}
+
+static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t *out_number)
+{
+	struct dfg_builder *builder = draft->builder;
+	bool provisional = draft->want->provisional;
+	struct dfg_err *err = add(draft, node, out_number);
+	if (err)
+		return provisional && err->code == DFG_DATA ? dfg_err_note(err, "%s", node->op_name) : err;
+	const char **name = &builder->graph->node[*out_number].name;
+	*name = provisional ? NULL : node->name; /* dfg_resolved_note leaves out a name that is NULL */
+	err = infer_added(builder, *out_number);
+	*name = node->name;
+	return err;
 }
 
 struct dfg_err *dfg_build(struct dfg_builder *builder, const struct dfg_new_node *want, uint32_t *out_number)

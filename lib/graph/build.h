@@ -27,6 +27,7 @@ struct dfg_new_node {
 	const char *op;
 	const char *name;          /* requested; "x_1", "x_2", ... if it is taken, unless exact */
 	bool exact;                /* an error if the name is taken */
+	bool provisional;          /* the name will be replaced: messages name the op alone */
 	const struct dfg_edge *in; /* data inputs, then control inputs */
 	uint32_t n_in, n_control;
 	const struct dfg_attr *attr; /* those not implied by the inputs' types; others have their defaults */

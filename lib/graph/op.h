@@ -260,14 +260,14 @@ struct dfg_resolved_node {
 	const uint16_t *in_first, *out_first; /* by port: its first tensor; one more entry than ports */
 	uint8_t in_ref, out_ref;              /* bit i: port i is a ref */
 	uint32_t alike;   /* calls with the same number, not 0, differ only in `node`: lib/graph/facts.h */
-	const char *node; /* the node's name; messages read "node 'fc1' (MatMul): ...": dfg_resolved_note() */
+	const char *node; /* the node's name; NULL only in dfg_build, for a provisional one */
 };
 
 /* Whether tensor i of the inputs, or of the outputs, is a ref. */
 bool dfg_resolved_in_is_ref(const struct dfg_resolved_node *call, int i);
 bool dfg_resolved_out_is_ref(const struct dfg_resolved_node *call, int i);
 
-/* Puts "node 'fc1' (MatMul): " before the error's text; NULL for NULL. */
+/* Puts "node 'fc1' (MatMul): " before the error's text, or "MatMul: " if the node has no name yet; NULL for NULL. */
 DFG_MUST_CHECK struct dfg_err *dfg_resolved_note(struct dfg_err *err, const struct dfg_resolved_node *call);
 
 /*

@@ -4,7 +4,8 @@
 
 struct dfg_err *dfg_resolved_note(struct dfg_err *err, const struct dfg_resolved_node *call)
 {
-	return dfg_err_note(err, "node '%.200s' (%s)", call->node, call->op->name);
+	return call->node ? dfg_err_note(err, "node '%.200s' (%s)", call->node, call->op->name)
+					  : dfg_err_note(err, "%s", call->op->name);
 }
 
 /* refs: a bit for each of the `ports` ports. */

@@ -30,15 +30,6 @@ struct dfg_err *dfg_eval_learn(struct dfg_eval *eval, struct dfg_edge edge, cons
 	return NULL;
 }
 
-/* Replaces the node's provisional name in the builder's message by the op. */
-static struct dfg_err *without_name(struct dfg_err *err, const char *op)
-{
-	const char *rest = strncmp(err->text, "node '", 6) ? NULL : strstr(err->text, "): ");
-	struct dfg_err *plain = DFG_ERR(err->code, "%s: %s", op, rest ? rest + 3 : err->text);
-	dfg_err_free(err);
-	return plain;
-}
-
 /* The name of a program's node is provisional; it only has to be unique. */
 struct dfg_err *dfg_eval_build_as_is(
 	struct dfg_eval *eval, const struct dfg_new_node *node, enum dfg_naming_kind kind, uint32_t *out_node)
@@ -46,9 +37,8 @@ struct dfg_err *dfg_eval_build_as_is(
 	struct dfg_new_node named = *node;
 	if (!named.name)
 		DFG_TRY(dfg_eval_path(eval, eval->scope, node->op, &named.name));
-	struct dfg_err *err = dfg_build(eval->builder, &named, out_node);
-	if (err)
-		return err->code == DFG_DATA ? without_name(err, node->op) : err;
+	named.provisional = true;
+	DFG_TRY(dfg_build(eval->builder, &named, out_node));
 	return dfg_naming_note(eval, *out_node, kind, named.name);
 }
 

@@ -94,6 +94,22 @@ static void mistakes_show_where_they_are_made(void **state)
 		"node 's' (Switch): input 1 'pred' is f32[2], must be bool");
 }
 
+static void an_error_of_a_node_with_a_provisional_name_names_the_op(void **state)
+{
+	(void)state;
+	struct dfg_edge x = placeholder("x", DFG_F32, (struct dfg_shape){2, {2, 3}}), in[] = {x, x};
+	struct dfg_new_node want = {.op = "MatMul", .name = "y", .in = in, .n_in = 2};
+	struct dfg_err *err;
+	for (int i = 0; i < 2; i++) {
+		uint32_t node;
+		want.provisional = i;
+		assert_non_null(err = dfg_build(&builder, &want, &node));
+		assert_string_equal(err->text,
+			i ? "MatMul: cannot multiply [2,3] by [2,3]" : "node 'y' (MatMul): cannot multiply [2,3] by [2,3]");
+		dfg_err_free(err);
+	}
+}
+
 static void inputs_are_counted_and_attributes_wanted(void **state)
 {
 	(void)state;
@@ -137,6 +153,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_taken_name_gets_a_number_unless_exact, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(defaults_are_not_written, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(mistakes_show_where_they_are_made, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_error_of_a_node_with_a_provisional_name_names_the_op, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(inputs_are_counted_and_attributes_wanted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(small_integers_are_known_before_the_graph_runs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(tensor_names_read_as_edges, set_up, tear_down),
