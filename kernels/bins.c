@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Counts of numbers by bins, and places of numbers in sorted rows. */
+/* Counts of numbers by bins, and positions of numbers in sorted rows. */
 struct search {
 	const void *sorted, *value;
 	void *out;

@@ -31,7 +31,7 @@ struct equation {
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/* The label of a letter: its place in letters; -1 for other characters. */
+/* The label of a letter: its index in letters; -1 for other characters. */
 static int letter(char c)
 {
 	const char *at = c ? strchr(letters, c) : NULL;

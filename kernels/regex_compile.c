@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Inserts n instructions at place `at`; jumps do not cross it, except from the end of the code before it. */
+/* Inserts n instructions at position `at`; jumps do not cross it, except from the end of the code before it. */
 static struct dfg_err *insert(struct dfg_regex_compiler *c, size_t at, size_t n)
 {
 	struct dfg_regex *r = c->regex;

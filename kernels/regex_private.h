@@ -10,7 +10,7 @@ enum dfg_regex_code {
 	DFG_REGEX_SET,   /* a character of ranges [first, first + count) */
 	DFG_REGEX_SPLIT, /* continue at +first, or else at +second: in this order of preference */
 	DFG_REGEX_JUMP,  /* continue at +first */
-	DFG_REGEX_SAVE,  /* the place in the text goes to slot `first` */
+	DFG_REGEX_SAVE,  /* the position in the text goes to slot `first` */
 	DFG_REGEX_TEXT_BEGIN,
 	DFG_REGEX_TEXT_END,
 	DFG_REGEX_LINE_BEGIN,

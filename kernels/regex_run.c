@@ -47,7 +47,7 @@ static void push(struct dfg_regex_entry *stack, size_t *depth, int64_t pc, int64
 	stack[(*depth)++] = (struct dfg_regex_entry){pc, value};
 }
 
-/* Follows one instruction that reads no character; each pc is entered once a place, so the stack is bounded. */
+/* Follows one instruction that reads no character; each pc is entered once a position, so the stack is bounded. */
 static void follow(const struct search *s, struct dfg_regex_entry *stack, size_t *depth, uint32_t pc, size_t at)
 {
 	const struct dfg_regex_instruction *i = &s->regex->code[pc];

@@ -116,7 +116,7 @@ static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_calla
 static void note_call(struct dfg_eval *eval, const char *callee, const struct dfg_tree *site)
 {
 	uint32_t line, column;
-	if (!eval->is_placed || !eval->wrong_source || eval->wrong_source->library || eval->source->library)
+	if (!eval->is_located || !eval->wrong_source || eval->wrong_source->library || eval->source->library)
 		return;
 	if (eval->n_callers++ > SHOWN_CALLS)
 		return;
@@ -169,7 +169,7 @@ static struct dfg_err *called_from(
 {
 	uint32_t line, column;
 	const struct dfg_source *caller = eval->source;
-	if (!err || !eval->is_placed || caller->library || !eval->wrong_source || !eval->wrong_source->library)
+	if (!err || !eval->is_located || caller->library || !eval->wrong_source || !eval->wrong_source->library)
 		return err;
 	dfg_source_location(eval->wrong_source, eval->wrong_at, &line, &column);
 	eval->inside =

@@ -29,7 +29,7 @@ struct dfg_argument {
 };
 
 struct dfg_call_site {
-	const struct dfg_tree *tree; /* for the places of errors */
+	const struct dfg_tree *tree; /* for the locations of errors */
 	struct dfg_argument *argument;
 	uint32_t n;
 };

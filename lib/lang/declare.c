@@ -211,7 +211,7 @@ struct dfg_err *dfg_eval_const_declaration(
 	const char *given = eval->program && bindings == eval->program->bindings ? definition(eval, tree->text) : NULL;
 	struct dfg_err *err = given ? redefine(eval, bindings, tree->text, given, &value) : NULL;
 	if (err) { /* the error is on the command line, not in the text */
-		eval->is_placed = true;
+		eval->is_located = true;
 		eval->wrong_source = NULL;
 		return err;
 	}

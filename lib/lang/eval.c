@@ -19,8 +19,8 @@ enum { DEPTH_MAX = 1000 }; /* nested expressions, those of calls included */
 
 struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err)
 {
-	if (err && !eval->is_placed && (err->code != DFG_MEMORY || eval->is_full)) {
-		eval->is_placed = true;
+	if (err && !eval->is_located && (err->code != DFG_MEMORY || eval->is_full)) {
+		eval->is_located = true;
 		eval->wrong_source = eval->source;
 		eval->wrong_at = tree->at;
 	}
@@ -42,7 +42,7 @@ struct dfg_err *dfg_eval_warn(struct dfg_eval *eval, const struct dfg_tree *tree
 
 struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err)
 {
-	if (!err || !eval->is_placed || !eval->wrong_source || (err->code == DFG_MEMORY && !eval->is_full))
+	if (!err || !eval->is_located || !eval->wrong_source || (err->code == DFG_MEMORY && !eval->is_full))
 		return err;
 	const char *what = eval->inside ? dfg_arena_print(eval->arena, "%s, %s", err->text, eval->inside) : err->text;
 	struct dfg_err *n_region =
@@ -271,8 +271,8 @@ static struct dfg_err *expression(
 }
 
 /*
- * Checked before each expression, so that the error has a place. It leaves an eighth, which one expression alone may
- * need; beyond that the error is the arena's and has no place.
+ * Checked before each expression, so that the error has a location. It leaves an eighth, which one expression alone may
+ * need; beyond that the error is the arena's and has no location.
  */
 static struct dfg_err *check_memory(struct dfg_eval *eval)
 {

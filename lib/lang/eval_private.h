@@ -9,7 +9,7 @@
 /*
  * Evaluation of a text. Its statements are evaluated straight into nodes: a value that is known while building is a
  * datum, all others are edges of the graph. In this folder a function that returns an error gives DFG_DATA for a mistake
- * in the text, without its place, which dfg_eval_at() adds, and DFG_MEMORY where memory is short; after an error the
+ * in the text, without its location, which dfg_eval_at() adds, and DFG_MEMORY where memory is short; after an error the
  * evaluation can only be finished and released.
  */
 
@@ -51,13 +51,13 @@ struct dfg_eval {
 	const struct dfg_optimizer_rows *rows; /* an optimizer of rows, or NULL */
 	struct dfg_shape row_part;             /* the shape of those of p */
 
-	/* The place of an error: that of the innermost expression or, for one in the library, of the user's call. */
-	bool is_placed;
+	/* The location of an error: that of the innermost expression or, for one in the library, of the user's call. */
+	bool is_located;
 	bool is_full;                          /* the error is that the memory limit was reached */
-	const struct dfg_source *wrong_source; /* NULL: the error is not in a text, and names its place itself */
+	const struct dfg_source *wrong_source; /* NULL: the error is not in a text, and names its location itself */
 	uint32_t wrong_at;                     /* offset in wrong_source */
 	const char *inside;                    /* "in dense (std:nn:14)", or NULL */
-	const char *callers;                   /* a line for each of the innermost calls around the place, or NULL */
+	const char *callers;                   /* a line for each of the innermost calls around the location, or NULL */
 	uint32_t n_callers;
 
 	struct dfg_region *region; /* the present region, which new nodes belong to; NULL: the root */
@@ -84,7 +84,7 @@ struct dfg_eval {
 	size_t n_handle_states, handle_state_capacity;
 };
 
-/* Evaluates an expression. Sets the place of an error. */
+/* Evaluates an expression. Sets the location of an error. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_expr(
 	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 
@@ -92,7 +92,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_eval_expr(
 DFG_MUST_CHECK struct dfg_err *dfg_eval_tuple(
 	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tuple, struct dfg_datum *out_datum);
 
-/* Gives the error, if there is one and it has no place yet, the place of the tree; returns it. */
+/* Gives the error, if there is one and it has no location yet, the location of the tree; returns it. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err);
 
 /* Reports a warning at the tree, unless it is in the embedded library. */

@@ -7,7 +7,7 @@
 struct dfg_region;
 struct dfg_cell;
 
-/* The accesses to a state in one region, up to the present place in the text. */
+/* The accesses to a state in one region, up to the present position in the text. */
 struct dfg_history {
 	struct dfg_edge
 		value;     /* the state's value: the read, or the value set last; .node DFG_NONE: that of the outer region */

@@ -5,7 +5,7 @@
 
 /*
  * The .dfg language (man/dfg-lang.5). A build evaluates the text of a program and adds nodes to a graph, which are
- * checked as they are added, so that an error has its place in the text: FILE:LINE:COL: error: ..., the line, a caret.
+ * checked as they are added, so that an error has its location in the text: FILE:LINE:COL: error: ..., the line, a caret.
  */
 #define DFG_LANG_MEMORY (UINT64_C(4) << 30)
 

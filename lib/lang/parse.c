@@ -29,7 +29,7 @@ struct dfg_err *dfg_unexpected(const struct dfg_parser *parser, const char *want
 	else
 		snprintf(what, sizeof what, "expected %s, not `%.*s`", wanted, token.length > 40 ? 40 : (int)token.length,
 			parser->source->text + token.at);
-	/* the place is the end of the unfinished line, not the line after it */
+	/* the location is the end of the unfinished line, not the line after it */
 	if (token.kind == DFG_TOKEN_NEWLINE && parser->next) {
 		struct dfg_token last = parser->token[parser->next - 1];
 		token.at = last.at + last.length;

@@ -20,7 +20,7 @@ struct dfg_row_verdict {
 };
 
 /*
- * Judges the outputs in a step that is fed `in`. facts: of all nodes, from dfg_verify. out_verdict has a place for each
+ * Judges the outputs in a step that is fed `in`. facts: of all nodes, from dfg_verify. out_verdict has an entry for each
  * output.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_row_independence(const struct dfg_graph *graph, struct dfg_facts *facts,
