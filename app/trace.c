@@ -115,7 +115,6 @@ static void print_head(struct dfg_trace *trace, struct dfg_string name, const ch
 
 /*
  * A flow arrow from the start of a transfer to its end: both have its tensor as name, and its step, number and iterations as
-
  * id.
  */
 static void print_flow(struct dfg_trace *trace, const struct dfg_coordinator_event *event)
@@ -137,13 +136,54 @@ static void print_flow(struct dfg_trace *trace, const struct dfg_coordinator_eve
 	dfg_text_release(&id);
 }
 
-void dfg_trace_worker_event(void *arg, const struct dfg_coordinator_event *event)
+/* One end, "b" or "e", of a span on the track of a bucket. */
+static void print_end(struct dfg_trace *trace, const struct dfg_coordinator_event *event, struct dfg_string name,
+	const char *phase, uint64_t ns)
 {
-	struct dfg_trace *trace = arg;
 	struct dfg_json_out *json = &trace->json;
-	pthread_mutex_lock(&trace->lock);
-	for (; trace->named <= (int)event->worker; trace->named++)
-		name_process(json, trace->named);
+	char id[16];
+	snprintf(id, sizeof id, "%u", event->node.bucket - 1);
+	print_head(trace, name, "bucket", phase, event);
+	dfg_json_f64(json, since(trace, ns));
+	dfg_json_key(json, "id2"), dfg_json_open(json, '{');
+	dfg_json_key(json, "local"), dfg_json_string(json, id);
+	dfg_json_close(json, '}');
+	dfg_json_key(json, "args"), dfg_json_open(json, '{');
+	dfg_json_key(json, "bucket"), dfg_json_int(json, event->node.bucket - 1);
+	if (*event->node.node)
+		dfg_json_key(json, "tensor"), dfg_json_string(json, event->node.node);
+	dfg_json_close(json, '}');
+	dfg_json_close(json, '}');
+}
+
+/* A span from one time to another, unless this replica has not contributed: then one of them is 0. */
+static void print_span(struct dfg_trace *trace, const struct dfg_coordinator_event *event, const char *name,
+	uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct dfg_string text = {name, strlen(name)};
+	if (!begin_ns || !end_ns)
+		return;
+	print_end(trace, event, text, "b", begin_ns);
+	print_end(trace, event, text, "e", end_ns);
+}
+
+/* The spans of a bucket in one step, which nest: asynchronous events, whose id in their process is the bucket's number. */
+static void print_bucket(struct dfg_trace *trace, const struct dfg_coordinator_event *event)
+{
+	const struct dfg_trace_event *bucket = &event->node;
+	char name[32];
+	int length = snprintf(name, sizeof name, "bucket %u", bucket->bucket - 1);
+	const struct dfg_string all = {name, (size_t)length};
+	print_end(trace, event, all, "b", bucket->begin_ns);
+	print_span(trace, event, "contribute", bucket->sent_ns ? bucket->begin_ns : 0, bucket->sent_ns);
+	print_span(trace, event, "reduce", bucket->sent_ns, bucket->reduced_ns);
+	print_span(trace, event, "apply", bucket->reduced_ns, bucket->end_ns);
+	print_end(trace, event, all, "e", bucket->end_ns);
+}
+
+static void print_node(struct dfg_trace *trace, const struct dfg_coordinator_event *event)
+{
+	struct dfg_json_out *json = &trace->json;
 	print_head(trace, (struct dfg_string){event->node.node, strlen(event->node.node)}, "op", "X", event);
 	dfg_json_f64(json, since(trace, event->node.begin_ns));
 	dfg_json_key(json, "dur");
@@ -152,6 +192,18 @@ void dfg_trace_worker_event(void *arg, const struct dfg_coordinator_event *event
 	dfg_json_close(json, '}');
 	if (event->node.transfer)
 		print_flow(trace, event);
+}
+
+void dfg_trace_worker_event(void *arg, const struct dfg_coordinator_event *event)
+{
+	struct dfg_trace *trace = arg;
+	pthread_mutex_lock(&trace->lock);
+	for (; trace->named <= (int)event->worker; trace->named++)
+		name_process(&trace->json, trace->named);
+	if (event->node.bucket)
+		print_bucket(trace, event);
+	else
+		print_node(trace, event);
 	write_out(trace);
 	pthread_mutex_unlock(&trace->lock);
 }

@@ -109,6 +109,13 @@ static struct dfg_string tensor_of(const struct dfg_coordinator *coordinator, ui
 	return name ? name->value.s : (struct dfg_string){"", 0};
 }
 
+/* A time of a worker whose clock is `ahead` of this one; 0 stays 0. */
+static uint64_t get_time(struct dfg_packet *answer, int64_t ahead)
+{
+	uint64_t ns = dfg_packet_get(answer);
+	return ns ? ns - (uint64_t)ahead : 0;
+}
+
 static void get_event(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_packet *answer)
 {
 	struct dfg_coordinator_event all = {.worker = worker, .step = coordinator->step};
@@ -128,11 +135,14 @@ static void get_event(struct dfg_coordinator *coordinator, uint32_t worker, stru
 	event.dead = dfg_packet_get_bool(answer);
 	event.sends = dfg_packet_get_bool(answer);
 	event.transfer = dfg_packet_get_u32(answer);
+	event.bucket = dfg_packet_get_u32(answer);
 	pthread_mutex_lock(&coordinator->lock);
 	int64_t ahead = coordinator->state[worker].ahead_ns;
 	pthread_mutex_unlock(&coordinator->lock);
-	event.begin_ns = dfg_packet_get(answer) - (uint64_t)ahead;
-	event.end_ns = dfg_packet_get(answer) - (uint64_t)ahead;
+	event.begin_ns = get_time(answer, ahead);
+	event.end_ns = get_time(answer, ahead);
+	event.sent_ns = get_time(answer, ahead);
+	event.reduced_ns = get_time(answer, ahead);
 	all.node = event;
 	if (event.transfer)
 		all.tensor = tensor_of(coordinator, event.transfer - 1);

@@ -1,5 +1,6 @@
 #include "remote/worker_private.h"
 
+#include "lib/exec/bucket_trace.h"
 #include "lib/pass/verify/verify.h"
 
 static void note_event(void *arg, const struct dfg_trace_event *event)
@@ -17,8 +18,11 @@ static void note_event(void *arg, const struct dfg_trace_event *event)
 	dfg_packet_put(to, event->dead);
 	dfg_packet_put(to, event->sends);
 	dfg_packet_put(to, event->transfer);
+	dfg_packet_put(to, event->bucket);
 	dfg_packet_put(to, event->begin_ns);
 	dfg_packet_put(to, event->end_ns);
+	dfg_packet_put(to, event->sent_ns);
+	dfg_packet_put(to, event->reduced_ns);
 	worker->n_events++;
 	pthread_mutex_unlock(&worker->trace_lock);
 }
@@ -266,6 +270,8 @@ static struct dfg_err *run_plan(struct dfg_worker *worker, const struct planned 
 {
 	DFG_TRY(dfg_worker_begin_shards(worker, planned, shards, feeds));
 	struct dfg_err *err = planned->plan && !shards->waits ? dfg_plan_run(planned->plan, feeds, fetch) : NULL;
+	if (!err && worker->config.trace && shards->step && !shards->computes && !shards->waits)
+		dfg_trace_buckets(worker->group, note_event, worker);
 	dfg_worker_end_shards(worker, shards);
 	return err;
 }

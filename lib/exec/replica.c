@@ -1,3 +1,4 @@
+#include "lib/exec/bucket_trace.h"
 #include "lib/exec/plan/plan.h"
 #include "lib/exec/replica_private.h"
 
@@ -123,6 +124,8 @@ static struct dfg_err *run_step(struct sharded_step *step, struct dfg_tensor *ou
 		DFG_TRY(run_round(step, k));
 	DFG_TRY(dfg_group_commit(step->group));
 	DFG_TRY(run_update(step));
+	if (!replica->session->options.backend)
+		dfg_trace_buckets(step->group, replica->session->options.trace, replica->session->options.trace_arg);
 	return dfg_replica_merge(step, out_fetches);
 }
 
@@ -171,6 +174,8 @@ struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor
 	struct dfg_err *err = all ? find_batch(&step) : dfg_no_memory("a sharded step");
 	if (!err)
 		err = dfg_group_of(&replica->session->state, &step.group);
+	if (!err && replica->session->options.trace)
+		dfg_group_measure(step.group);
 	if (!err)
 		err = run_until_done(&step, out_fetches);
 	release_values(step.value, values);

@@ -140,6 +140,7 @@ struct dfg_err *dfg_group_of(struct dfg_state *state, struct dfg_group **out_gro
 
 static void end_bucket(struct dfg_group *group, struct group_bucket *bucket)
 {
+	bucket->ready_ns = bucket->sent_ns = bucket->done_ns = 0;
 	if (bucket->shared) {
 		dfg_shared_end(group, bucket);
 		return;
@@ -346,6 +347,7 @@ static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket
 	const struct dfg_contribution *contribution, struct outbox *outbox)
 {
 	end_bucket(group, bucket);
+	bucket->ready_ns = dfg_group_now(group);
 	bucket->is_sum = contribution->is_sum;
 	note_name(bucket, contribution->names);
 	if (bucket->shared && dfg_group_is_across(group))
@@ -395,7 +397,10 @@ static struct dfg_err *add(struct dfg_group *group, struct group_bucket *bucket,
 	DFG_TRY(dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){group->shard.number, 1}, value));
 	if (shared)
 		return dfg_shared_contributed(group, bucket);
-	return bucket->across ? dfg_direct_contributed(group, bucket, outbox) : NULL;
+	if (bucket->across)
+		return dfg_direct_contributed(group, bucket, outbox);
+	bucket->sent_ns = dfg_tree_sum_complete(&bucket->sum) ? dfg_group_now(group) : 0;
+	return NULL;
 }
 
 struct dfg_err *dfg_group_contribute(struct dfg_group *group, const struct dfg_contribution *contribution)
@@ -415,6 +420,7 @@ static struct dfg_err *finish(const struct dfg_group *group, struct group_bucket
 	if (!value)
 		return DFG_ERR(DFG_BUG, "a bucket has no contributions");
 	dfg_bucket_divide(group, bucket, value->data, bucket->sum.count);
+	bucket->done_ns = dfg_group_now(group);
 	return dfg_bucket_finish(bucket, value);
 }
 

@@ -169,3 +169,19 @@ struct dfg_group_times {
 };
 void dfg_group_measure(struct dfg_group *group);
 struct dfg_group_times dfg_group_times(struct dfg_group *group);
+
+/*
+ * Times of a bucket in the step in progress, ascending, on the monotonic clock: this replica's first and last contribution,
+ * which are 0 if its shards have no rows, and the sum. dfg_group_measure() was called before the step.
+ */
+struct dfg_bucket_times {
+	uint32_t number;
+	const char *name; /* of its first tensor, "": not known; borrowed from the group */
+	uint64_t ready_ns, sent_ns, reduced_ns;
+};
+
+/*
+ * The first bucket from number *at on whose sum this replica has; *at becomes the number after it. False: there is none.
+ * Between the update run and the end of the step.
+ */
+bool dfg_group_next_times(struct dfg_group *group, size_t *at, struct dfg_bucket_times *out_times);

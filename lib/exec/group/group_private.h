@@ -37,7 +37,8 @@ struct group_bucket {
 	uint32_t slices;             /* number of those that have arrived */
 	struct group_message *early; /* wait until this replica has begun the step and knows the bucket's shapes */
 	size_t earlies, early_capacity;
-	uint64_t sent_ns, done_ns;    /* when this replica had contributed; when the sum was there; 0: not in this step */
+	/* this replica's first and last contribution; when the sum was there; 0: not in this step */
+	uint64_t ready_ns, sent_ns, done_ns;
 	struct shared_bucket *shared; /* its memory that all replicas map; NULL: it has none */
 };
 

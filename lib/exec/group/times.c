@@ -28,17 +28,14 @@ static uint64_t measure(struct interval *interval, size_t count, uint64_t *out_e
 	return length;
 }
 
-/* The intervals of the step's buckets, which are then forgotten. The group's lock is held. */
-static size_t collect(struct dfg_group *group, struct interval *interval)
+/* The intervals of the buckets that replicas reduced in this step. The group's lock is held. */
+static size_t collect(const struct dfg_group *group, struct interval *interval)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < group->count; i++) {
-		struct group_bucket *bucket = group->bucket[i];
-		if (!bucket)
-			continue;
-		if (bucket->sent_ns && bucket->done_ns)
+		const struct group_bucket *bucket = group->bucket[i];
+		if (bucket && bucket->across && bucket->sent_ns && bucket->done_ns)
 			interval[count++] = (struct interval){bucket->sent_ns, bucket->done_ns};
-		bucket->sent_ns = bucket->done_ns = 0;
 	}
 	return count;
 }
@@ -66,4 +63,29 @@ struct dfg_group_times dfg_group_times(struct dfg_group *group)
 	struct dfg_group_times times = group->times;
 	pthread_mutex_unlock(&group->lock);
 	return times;
+}
+
+/* The first bucket from number *at on; *at becomes the number after it. False: there is none. */
+static bool find_next(struct dfg_group *group, size_t *at, struct group_bucket **out_bucket)
+{
+	*out_bucket = NULL;
+	pthread_mutex_lock(&group->lock);
+	while (!*out_bucket && *at < group->count)
+		*out_bucket = group->bucket[(*at)++];
+	pthread_mutex_unlock(&group->lock);
+	return *out_bucket != NULL;
+}
+
+bool dfg_group_next_times(struct dfg_group *group, size_t *at, struct dfg_bucket_times *out_times)
+{
+	struct group_bucket *bucket;
+	bool reduced = false;
+	while (!reduced && find_next(group, at, &bucket)) {
+		pthread_mutex_lock(&bucket->lock);
+		reduced = bucket->done_ns != 0;
+		*out_times =
+			(struct dfg_bucket_times){bucket->number, bucket->name, bucket->ready_ns, bucket->sent_ns, bucket->done_ns};
+		pthread_mutex_unlock(&bucket->lock);
+	}
+	return reduced;
 }

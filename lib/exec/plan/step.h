@@ -28,15 +28,20 @@ uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge);
  */
 struct dfg_edge dfg_source(const struct dfg_graph *graph, const struct dfg_step *step, struct dfg_edge edge);
 
+/* A node that ran; or a bucket of gradients whose sum over the shards of a step an update run has read. */
 struct dfg_trace_event {
-	const char *node, *op, *frame; /* frame: "outer/inner", "" at the root */
+	const char *node, *op, *frame; /* frame: "outer/inner", "" at the root; of a bucket: its first tensor, "", "" */
 	const int64_t *iteration;      /* one for each frame, outermost first */
 	int depth;
 	int thread;
 	bool dead;
-	bool sends;                /* of a transfer: this event is its sending end */
-	uint32_t transfer;         /* number of the transfer + 1; 0: the node is not a Send or a Recv between devices */
-	uint64_t begin_ns, end_ns; /* monotonic clock */
+	bool sends;        /* of a transfer: this event is its sending end */
+	uint32_t transfer; /* number of the transfer + 1; 0: the node is not a Send or a Recv between devices */
+	uint32_t bucket;   /* number of the bucket + 1; 0: a node */
+	/* monotonic clock; of a bucket: the first contribution of this replica, and the end of the update run */
+	uint64_t begin_ns, end_ns;
+	/* of a bucket: the last contribution of this replica, 0 if its shards have no rows; and the sum */
+	uint64_t sent_ns, reduced_ns;
 };
 
 /* Decides whether a step continues: asked between nodes and in loops, on any thread of the step, so it must be quick. */
