@@ -12,6 +12,7 @@ syntax keyword dfgOperator and or not
 syntax keyword dfgBoolean true false
 syntax keyword dfgConstant nan inf none new training
 syntax keyword dfgType f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128 bool string resource variant
+syntax keyword dfgType f4 f8e4m3 f8e4m3b f8e4m3z f8e5m2 f8e5m2z i2 i4 u2 u4 qi8 qi16 qi32 qu8 qu16
 syntax keyword dfgType int float str dtype like
 syntax match dfgOp '\<\u\w*\%(>\u\w*\)\?'
 syntax match dfgFunction '\<\l\w*\ze('

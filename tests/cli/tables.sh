@@ -32,14 +32,30 @@ words() { # GROUP...: of the syntax file
 }
 sed -n '/reserved\[\] = {/,/};/p' "$ROOT/lib/lang/parse_expression.c" | grep -o '"[a-z]*"' | tr -d '"' >known
 sed -n '/^} forms\[\]/,/^};/p' "$ROOT/lib/lang/parse_statement.c" | grep -o '{"[a-z]*"' | tr -d '{"' >>known
-sort -u known >reserved
-[ "$(wc -l <reserved)" -ge 25 ]
-words Declaration Statement Conditional Repeat Operator Boolean >coloured
-comm -23 reserved coloured >missing
+grep -ohE 'dfg_(take|sees|expect)\(parser, "[a-z]+"\)' "$ROOT"/lib/lang/parse*.c | grep -o '"[a-z]*"' | tr -d '"' >>known
+sed -n '/^static struct dfg_err \*predefined/,/^}/p' "$ROOT/lib/lang/eval.c" | grep -o 'strcmp(name, "[a-z]*"' |
+	grep -o '"[a-z]*"' | tr -d '"' >predefined
+[ "$(wc -l <predefined)" -ge 4 ]
+sort -u known predefined >reserved
+[ "$(wc -l <reserved)" -ge 33 ]
+sed -n 's/^syntax keyword dfg[A-Za-z]* //p' "$vim" | tr ' ' '\n' | sort -u >all
+comm -23 reserved all >missing
 [ ! -s missing ] || { echo "not in $vim:"; cat missing; exit 1; }
+words Declaration Statement Conditional Repeat Operator Boolean >coloured
 comm -13 reserved coloured | while read -r word; do
 	grep -qF "\"$word\"" "$ROOT"/lib/lang/parse*.c || { echo "no word of the language: $word"; exit 1; }
 done
+
+# Each type of the table of types that the language accepts is coloured, and each that is coloured is accepted.
+grep -oE 'X\([A-Z0-9]+, [a-z0-9]+' "$ROOT/lib/graph/dtype.h" | sed 's/.*, //' | sort -u >types
+[ "$(wc -l <types)" -ge 18 ]
+while read -r type; do
+	printf 'input x: %s[]\noutput y = x\n' "$type" >type.dfg
+	if "$DFG" build type.dfg -o type.pb 2>err && ! grep -qxF "$type" all; then
+		echo "type not in $vim: $type"
+		exit 1
+	fi
+done <types
 words Type | grep -v '^int$\|^float$\|^str$\|^dtype$\|^like$' | while read -r type; do
 	printf 'input x: %s[]\noutput y = x\n' "$type" >type.dfg
 	status 0 "$DFG" build type.dfg -o type.pb
