@@ -402,9 +402,8 @@ __attribute__((always_inline)) static inline struct dfg_err *advance(
 	struct activation *activation, const struct program *program, bool watched, const struct instruction **at)
 {
 	const struct instruction *instruction = *at;
-	const struct instruction *next = instruction; /* written by calls, so that `instruction` can stay in a register */
 	void *const *data = activation->data + instruction->first;
-	if (instruction->kind == INSTR_ROW && !watched) {
+	if (__builtin_expect(instruction->kind == INSTR_ROW && !watched, 1)) {
 		instruction->row(instruction->n, data[instruction->n_in], (const void *const *)data, instruction->attr);
 		*at = instruction + 1;
 	} else if (instruction->kind == INSTR_BRANCH) {
@@ -421,12 +420,14 @@ __attribute__((always_inline)) static inline struct dfg_err *advance(
 		activation->chosen[instruction->predicate] = *(const bool *)data[0];
 		*at = instruction + 1;
 	} else if (instruction->kind == INSTR_LOOP_BACK) {
+		const struct instruction *next; /* written by the call, so that *at can stay in a register */
 		DFG_TRY(run_loop_back(activation, instruction, &next));
 		*at = next;
 	} else if (instruction->kind == INSTR_COPY) {
 		copy_bytes(data[1], data[0], (size_t)instruction->n);
 		*at = instruction + 1;
 	} else if (instruction->region) {
+		const struct instruction *next = instruction;
 		DFG_TRY(dfg_region_run(activation, &program->region[instruction->region - 1], &next));
 		*at = next;
 	} else {
