@@ -184,9 +184,8 @@ static struct dfg_err *wrt_edge(struct dfg_eval *eval, const struct dfg_datum *b
 		return dfg_to_edge(eval, by, DFG_NO_DTYPE, out_edge);
 	if (eval->region || !dfg_edge_same(cell->now.value, cell->read))
 		return DFG_ERR(DFG_DATA,
-			"grad() with respect to '%s', whose rows are read by index, is possible only outside of loops and "
-			"branches, "
-			"before the first `set`: take it with respect to the rows",
+			"grad() with respect to '%s', whose rows are read by index, is possible only outside of loops and branches "
+			"and before the first `set`: elsewhere, take it with respect to the rows",
 			cell->path);
 	*out_edge = cell->handle;
 	return NULL;

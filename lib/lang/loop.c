@@ -94,7 +94,6 @@ static struct dfg_err *options(
 	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop, struct dfg_counting *counting)
 {
 	const struct dfg_tree *arguments = loop->tree->kid[3];
-	counting->window = WINDOW;
 	for (uint32_t i = 0; arguments && i < arguments->n; i++) {
 		const struct dfg_tree *argument = arguments->kid[i];
 		struct dfg_nearest nearest = {.word = argument->text ? argument->text : ""};
@@ -119,13 +118,6 @@ static struct dfg_err *options(
 		}
 	}
 	return NULL;
-}
-
-static struct dfg_err *parallel_options(
-	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop, struct dfg_counting *counting)
-{
-	counting->window = WINDOW;
-	return dfg_parallel_options(eval, bindings, loop);
 }
 
 static struct dfg_err *make_frame(
@@ -429,10 +421,11 @@ struct dfg_err *dfg_eval_loop(
 		return dfg_no_memory("a loop");
 	loop->tree = tree;
 	loop->counting = counting;
+	counting->window = WINDOW;
 	loop->counter = (struct dfg_carried){.name = "counter", .merge = {DFG_NONE, 0}};
 	loop->condition.node = DFG_NONE;
 	DFG_TRY(first_values(eval, bindings, loop));
-	DFG_TRY((tree->truth ? parallel_options : options)(eval, bindings, loop, counting));
+	DFG_TRY(tree->truth ? dfg_parallel_options(eval, bindings, loop) : options(eval, bindings, loop, counting));
 	DFG_TRY(dfg_count_begin(eval, bindings, loop));
 	DFG_TRY(make_frame(eval, loop, counting));
 	DFG_TRY(carry_all(eval, loop));

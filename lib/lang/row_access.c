@@ -9,13 +9,10 @@
 
 bool dfg_rows_are_meant(struct dfg_eval *eval, const struct dfg_datum *index)
 {
-	struct dfg_edge edge;
 	if (index->kind == DFG_DATUM_LIST || eval->parallel)
 		return true;
-	if (index->kind != DFG_DATUM_TENSOR || !dfg_dtype_is(dfg_datum_dtype(eval, index), "int"))
-		return false;
-	edge = index->edge;
-	return dfg_eval_fact(eval, edge)->shape.rank > 0;
+	return index->kind == DFG_DATUM_TENSOR && dfg_dtype_is(dfg_datum_dtype(eval, index), "int") &&
+		   dfg_eval_fact(eval, index->edge)->shape.rank > 0;
 }
 
 static bool is_subscript(const struct dfg_tree *tree)

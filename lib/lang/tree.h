@@ -57,8 +57,8 @@ enum dfg_tree_kind {
 	DFG_TREE_IF,     /* expr, BLOCK, BLOCK or expr */
 	DFG_TREE_CASE,   /* expr, BLOCK..., the last is else */
 	/*
-	 * [ARGUMENTs in a TUPLE], [TUPLE of sequences], [while], [with], BLOCK. .truth: a `parallel for`; of the sequences:
-	 * the loop runs over their product, the last one fastest
+	 * [ARGUMENTs in a TUPLE], [TUPLE of sequences], [while], [with], BLOCK; .truth: it is a `parallel for`. The TUPLE of
+	 * sequences has .truth if the loop runs over their product, the last one fastest.
 	 */
 	DFG_TREE_LOOP,
 };
