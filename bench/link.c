@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 /*
  * The cost to hand tensors to another process, by each kind of link: 4 bytes there and back while both ends poll,
- * and while both sleep in between; 64 MB into buffer that is there. In the same run the same over a socket of TCP and a Unix
- * socket, and what copying the 64 MB within one process costs. Medians. See bench/rows.txt.
+ * and while both sleep in between; 64 MB into a buffer that exists. In the same run, the same over a TCP socket and a
+ * Unix socket, and a copy of the 64 MB within one process. Medians. See bench/rows.txt.
  */
 #include "bench/bench.h"
 #include "lib/exec/transport/link_memory.h"

@@ -377,7 +377,7 @@ static void gradient(void)
 /* v = v * 0.99, 20,000 times from 1, of f32[64]: 0 when denormals are flushed, else a denormal from 8,700 iterations on. */
 static void decay(const char *name, enum dfg_denormals mode)
 {
-	enum { TRIPS = 20000, WIDE = 64 };
+	enum { ITERATIONS = 20000, WIDE = 64 };
 	struct bench bench;
 	struct dfg_tensor out;
 	float x[WIDE], factor = 0.99F;
@@ -389,7 +389,8 @@ static void decay(const char *name, enum dfg_denormals mode)
 	begin(&bench, DFG_F32, &DFG_SHAPE_VECTOR(WIDE));
 	expect(dfg_build_const(&bench.build, "factor", &by, &constant));
 	struct variable i = carry(&bench, number(&bench, 0)), v = carry(&bench, bench.x);
-	struct dfg_edge most = enter(&bench, number(&bench, TRIPS), true), one = enter(&bench, number(&bench, 1), true);
+	struct dfg_edge most = enter(&bench, number(&bench, ITERATIONS), true),
+					one = enter(&bench, number(&bench, 1), true);
 	struct dfg_edge weight = enter(&bench, constant, true);
 	struct dfg_edge on = op1(&bench, "LoopCond", op(&bench, "Less", i.merge, most));
 	switch_on(&bench, &i, on);
@@ -401,7 +402,7 @@ static void decay(const char *name, enum dfg_denormals mode)
 	denormals = DFG_FLUSH;
 	uint32_t last; /* 50 times the least float: 49.5 of it rounds to 50 */
 	memcpy(&last, out.data, sizeof last);
-	report(name, ns / TRIPS, last == (mode == DFG_KEEP ? 50 : 0));
+	report(name, ns / ITERATIONS, last == (mode == DFG_KEEP ? 50 : 0));
 	dfg_tensor_release(&out);
 	end(&bench);
 }

@@ -1,6 +1,6 @@
 /*
- * Products against OpenBLAS called for each, on one thread: microseconds, and how many times as fast. Of the processor's
- * time, so that a busy machine disturbs little. An argument M: only products of at most M rows.
+ * Products against OpenBLAS called for each, on one thread: microseconds, and how many times as fast. Times are
+ * processor time, so that a busy machine disturbs little. An argument M: only products of at most M rows.
  */
 #include "kernels/gemm/gemm.h"
 #include "lib/base/mem.h"

@@ -1,7 +1,7 @@
 /*
- * The cost and the saving of recomputing a loop's iterations: a training step of an LSTM of 1,000 iterations that keeps everything,
- * and of one that keeps what some sqrt(2000) of them begin with, in turn and in one process; memory and time of the second
- * in parts of the first. The losses are the same.
+ * The cost and the saving of recomputing a loop's iterations: a training step of an LSTM of 1,000 iterations that keeps
+ * all values, and one that keeps the values with which some sqrt(2000) of them begin, alternately in one process; memory
+ * and time of the second as fractions of the first. The losses are the same.
  */
 #include "lib/base/text.h"
 #include "lib/exec/session.h"

@@ -67,7 +67,7 @@ static int64_t part_size(const struct part *part)
 						 end_ = pixel + (part).high[2] - (part).low[2];                                 \
 				 pixel < end_; pixel++)
 
-/* For any type, integers too. */
+/* Unlike isnan(), it also accepts integers, of which none is a NaN. */
 #define IS_NAN(x) ((x) != (x))
 
 /* Bytes of a vector of channels: one register, or two. */

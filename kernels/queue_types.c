@@ -72,7 +72,7 @@ struct dfg_err *dfg_queue_put_many_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* rows: DFG_UNKNOWN or the number of elements; NULL: one element, not a row of elements. */
+/* *rows: the number of elements taken, or DFG_UNKNOWN; NULL: a single element, without a dimension for rows. */
 static struct dfg_err *infer_taken(struct dfg_infer *node, const int64_t *rows)
 {
 	const struct dfg_component_types *component;

@@ -43,7 +43,7 @@ struct dfg_regex_entry {
 	int64_t value;
 };
 
-/* Of the compiler. */
+/* Limits of the compiler, and the last character of Unicode. */
 enum {
 	DFG_REGEX_DEPTH_MOST = 1000,
 	DFG_REGEX_CODE_MOST = 1 << 16,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Of the thread's processor time, so that a busy machine disturbs little. */
+/* This thread's processor time, on which other programs of a busy machine have little effect. */
 static double seconds(void)
 {
 	struct timespec now;

@@ -1,7 +1,8 @@
 #pragma once
 
 /*
- * The largest rate of fused multiply-adds of this processor, in operations on f32 a second (each is two) of one thread: 12
- * chains in registers, the best of `rounds` of about a millisecond. 0 where products do not use vectors of its own.
+ * Measures the peak rate of one thread, in f32 operations per second, of which a fused multiply-add is two: the best of
+ * `rounds` runs of about a millisecond each, with 12 independent chains in registers. 0 if products do not use AVX2 or
+ * AVX-512.
  */
 double dfg_product_ceiling(int rounds);

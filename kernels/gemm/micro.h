@@ -31,7 +31,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_product_check_variant(const struct dfg_produc
 /* Limits of micro.inc: steps of k in a block, rows from which a panel is copied, bytes of a. */
 enum { RUN = 256, COPY = 24, BLOCK_BYTES = 192 * 1024 };
 
-/* Rows that are few, and bytes of c that are computed together then. */
+/* The most rows that count as few, and the bytes of c that are then computed together. */
 enum { FEW = 8, FEW_BYTES = 16 * 1024 };
 
 /* A few rows by b in place: rows of b are read from end to end, where panels would read a vector of each. */
