@@ -82,7 +82,7 @@ status 73 "$DFG" build link.dfg -o round
 [ "$(readlink round)" = round ]
 [ "$(ls -A kept)" = "$(printf 'a.dfg\nnew.pb')" ]
 
-# Of several programs none is printed if one cannot be read.
+# If one of several programs cannot be read, none is printed.
 printf 'input x: f32[' >bad.dfg
 status 65 "$DFG" fmt link.dfg bad.dfg
 status 2 "$DFG" fmt -w --check link.dfg
@@ -94,7 +94,7 @@ printf 'param w: f32[] = zeros\noutput loss = w ** 2\n' | "$DFG" grad - --loss l
 status 74 sh -c '"$0" run step.pb --target train --fetch loss --steps 1 --metrics m.jsonl >&-' "$DFG"
 [ "$(cat m.jsonl)" = '{"step":1,"epoch":1,"loss":0}' ]
 
-# Nothing that is said of a file steers the terminal, in one byte or in two.
+# No message about a file contains a control character for the terminal, of one byte or of two.
 status 66 "$DFG" check "$(printf 'a\033[31m\302\233b\233\303\251')"
 has err 'a\x1b[31m\xc2\x9bb\x9bé: No such file'
 

@@ -100,7 +100,7 @@ virtua|no array 'virtua'; did you mean 'virtual'?
 END
 status 0 "$DFG" show "$a/refused.h5" # which has a group that contains itself
 has out 'structured no dtype[2]'
-# Of several arrays, only the one to print is read.
+# show --node reads only the array that it prints.
 status 65 "$DFG" show "$a/refused.h5" --node dates
 has err 'refused.h5: dates: has opaque bytes'
 status 65 "$DFG" convert "$a/refused.h5" -o out.npz

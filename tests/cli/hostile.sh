@@ -56,7 +56,7 @@ status 74 bash -c 'ulimit -f 10; exec "$DFG" run long.dfg -o long.npy'
 has err 'File too large'
 [ "$(find . -name '*long.npy*')" = '' ]
 
-# Of two outputs none stays where the other fails (44).
+# If one of two outputs cannot be written, neither is kept (44).
 cat >two.dfg <<'END'
 param w: f32[3] = zeros
 output y = zeros([100000]) + w[0]

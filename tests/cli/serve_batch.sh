@@ -127,7 +127,7 @@ input m: f32[batch]
 output y = m * x" 'it broadcasts the batch along another axis'
 refuses "$x
 output y = loop (s = x) while sum(s) < 10 { next s + 1 }" 'control flow depends on the batch'
-# Of two outputs, the one that may is joined.
+# Requests for one output join although those for another do not.
 cat >two.dfg <<'X'
 input x: f32[batch, 3]
 output y = x * 2

@@ -1,4 +1,4 @@
-# Who may include whom. A folder's line names the folders that its files may include from, itself apart. lib/exec and
+# The folders that each folder may include from: a folder's line names them, except itself. lib/exec and
 # lib/pass are divided into rooms; files of a room that lie above them are its top, which may include any room.
 BEGIN {
 	may["lib/base"] = ""

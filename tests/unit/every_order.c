@@ -85,7 +85,7 @@ static uint64_t hash_frame(const struct executor *executor, const struct frame *
 	return mix(mix(place, sum), mix((uint64_t)frame->newest_number, frame->enters));
 }
 
-/* Of all that decides what may happen from now on. */
+/* A hash of all state that decides what may happen from now on. */
 static uint64_t hash_state(const struct executor *executor)
 {
 	uint64_t sum = 0;
@@ -248,7 +248,7 @@ static void a_loop_in_a_loop(void **state)
 		in_every_order(graph, window, "x=0", "o.i.out", 3, 500);
 }
 
-/* Of two loops the one that is not taken is entered dead, and its exit is dead. */
+/* The loop on the side that is not taken is entered dead, and its exit is dead. */
 static void a_loop_on_either_side_of_a_branch(void **state)
 {
 	(void)state;

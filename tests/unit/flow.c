@@ -174,7 +174,7 @@ static void compare_counts(
 	}
 }
 
-/* Of a dead fetch a device knows only that it came so. */
+/* On several devices, the message for a dead fetch does not name the cause: only the part before it is compared. */
 static void compare_error(const struct way *way, const struct claim *claim, struct dfg_err *err)
 {
 	char words[1000];

@@ -302,7 +302,7 @@ static void a_body_without_the_secret(void **state)
 	free(bytes);
 }
 
-/* Of a peer that has the secret: its link is lost, with the reason, and nobody else's. */
+/* If a peer that has the secret breaks the protocol, its link is lost, with the reason; no other link is. */
 static void a_peer_that_breaks_the_protocol(const struct bytes *bytes, int times, const char *words)
 {
 	struct bytes *begin = calloc(1, sizeof *begin);

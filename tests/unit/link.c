@@ -247,7 +247,7 @@ static void *send_many(void *arg)
 	return NULL;
 }
 
-/* Of each sender everything is there once, the small ones in order. */
+/* Each sender's messages have all arrived once, the small ones in order, and so have the large ones. */
 static void expect_all(struct inbox *inbox, uint32_t senders, int count)
 {
 	inbox_wait(inbox, senders * (size_t)count);

@@ -297,7 +297,7 @@ static void a_part_that_the_manifest_does_not_name_is_noted(void **state)
 	assert_string_equal(note, "'w2.pb' is not part of this plan: manifest.json does not list it");
 }
 
-/* Of the manifest: whoever opens the plan hears it, or all of it where faults are asked for. */
+/* Opening the plan fails with the first contradiction; a caller that collects faults gets all of them. */
 static void a_manifest_that_was_changed_is_held_against_the_parts(void **state)
 {
 	(void)state;

@@ -279,7 +279,7 @@ static void bits_do_not_depend_on_alignment(void **state)
 	dfg_free(a), dfg_free(b), dfg_free(c), dfg_free(moved_a), dfg_free(moved_b), dfg_free(moved_c);
 }
 
-/* Of every kind, those of processors without fused multiply-adds too. */
+/* Both the variant of this processor and the one without fused multiply-adds. */
 static void bits_do_not_depend_on_where_blocks_end(void **state)
 {
 	(void)state;

@@ -12,8 +12,8 @@ struct dfg_gradient_loop {
 	} * carried;
 	uint32_t count;
 	/*
-	 * Of a loop in segments: the cotangent sums of its invariants. The inner loop continues them from segment to
-	 * segment, so that they are added up in the same order as without segments.
+	 * The cotangent sums of the invariants of a loop in segments. The inner loop continues them from segment to segment,
+	 * so that they are added up in the same order as without segments.
 	 */
 	struct invariant_sum {
 		uint32_t constant; /* the constant Enter of the outer loop */

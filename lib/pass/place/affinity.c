@@ -199,7 +199,7 @@ static struct dfg_err *follow_all(struct dfg_placing *p)
 	return NULL;
 }
 
-/* Of a loop variable without a request, by root. */
+/* The devices that attract a loop variable without a request; an array of them is indexed by the root of its Merge. */
 struct pull {
 	uint32_t choice;    /* the device that computes its next value */
 	bool there, others; /* it is read on that device; on others */

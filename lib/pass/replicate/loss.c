@@ -16,7 +16,7 @@ struct judge {
 
 static struct verdict judge_edge(struct judge *judge, struct dfg_edge edge);
 
-/* Of a sum of terms. A sum over shards counts a term that is not local once a shard; a mean does not. */
+/* The verdict on a sum of two terms. A sum over shards counts a term that is not local once a shard; a mean does not. */
 static struct verdict join(struct verdict a, struct verdict b)
 {
 	if (a.kind == DFG_LOSS_OTHER || a.kind == DFG_LOSS_MIXED)

@@ -91,7 +91,7 @@ static struct dfg_err *name_variable(struct races *r, uint32_t n)
 	return NULL;
 }
 
-/* Of several inputs the one variable that all refer to. */
+/* The variable that all inputs refer to, those on back edges aside; 0 if they differ. */
 static uint32_t merged(const struct races *r, const struct dfg_node *node)
 {
 	uint32_t variable = node->n_in ? variable_of(r, node->in[0]) : 0;
