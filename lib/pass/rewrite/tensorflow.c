@@ -229,7 +229,7 @@ static struct dfg_err *flow_out_of_branch(
 }
 
 /* Sorts the arrays of one loop by location, then by number. */
-static int by_place(const void *a, const void *b)
+static int by_location(const void *a, const void *b)
 {
 	const struct array *x = *(struct array *const *)a, *y = *(struct array *const *)b;
 	if (x->location.set != y->location.set)
@@ -239,7 +239,7 @@ static int by_place(const void *a, const void *b)
 
 static struct dfg_err *write_all(struct rewriting *r, struct array **array, uint32_t count, struct dfg_edge *flow)
 {
-	qsort(array, count, sizeof *array, by_place);
+	qsort(array, count, sizeof *array, by_location);
 	for (uint32_t i = 0; i < count;) {
 		const struct dfg_location location = array[i]->location;
 		uint32_t branches = r->frames.liveness.set[location.set].count;

@@ -4,16 +4,15 @@
 
 #include <stdio.h>
 
-/* By tensor (facts->first): its kind and, of one that is mixed, the node and the reason. */
 struct analysis {
 	const struct dfg_graph *graph;
 	struct dfg_facts *facts;
 	struct dfg_arena scratch;
-	uint8_t *kind;
-	bool *is_fed;
-	uint32_t *culprit; /* by node: the node that mixes rows; of a node with a mixed output */
-	const char **why;  /* by node: of a culprit */
-	uint8_t *effect;   /* by node: the worst kind of what it waits for or computes; decides by control edges */
+	uint8_t *kind;     /* by tensor (facts->first): enum dfg_row_kind */
+	bool *is_fed;      /* by tensor */
+	uint32_t *culprit; /* by node with a mixed output: the node that mixes the rows; else DFG_NONE */
+	const char **why;  /* by the same node: the reason */
+	uint8_t *effect;   /* by node: the worst kind among its inputs and outputs, which holds for its control edges */
 	bool changed;
 };
 
@@ -162,8 +161,11 @@ static struct dfg_err *judge(struct analysis *a, uint32_t n, uint64_t by_row, co
 	return err;
 }
 
-/* Nodes whose results differ from step to step. Reads of states are fine, because no node that runs may write them. */
-static const char *is_unsteady(const struct dfg_op *op)
+/*
+ * The reason why a node cannot be in a shared step even if it does not depend on the batch; NULL: none. It may read state,
+ * because no node of such a step writes any.
+ */
+static const char *why_unsteady(const struct dfg_op *op)
 {
 	if (op->flags & DFG_WRITES)
 		return "it writes state";
@@ -180,7 +182,7 @@ static bool has_unfed_output(const struct analysis *a, uint32_t n)
 	return !dfg_facts_outputs(a->facts, n);
 }
 
-/* The first input by which the node is mixed; DFG_NONE: none. *out_by_row: the inputs that have rows. */
+/* The first input that makes the node mixed, or DFG_NONE; then *out_by_row has bit i set if input i has rows. */
 static uint32_t find_mixed(const struct analysis *a, const struct dfg_node *node, uint64_t *out_by_row)
 {
 	*out_by_row = 0;
@@ -196,10 +198,26 @@ static uint32_t find_mixed(const struct analysis *a, const struct dfg_node *node
 	return DFG_NONE;
 }
 
+/* *out_why: the reason why a node with unmixed inputs mixes rows or cannot be in a shared step; NULL: none. */
+static struct dfg_err *find_reason(struct analysis *a, uint32_t n, uint64_t by_row, const char **out_why)
+{
+	const struct dfg_node *node = &a->graph->node[n];
+	*out_why = node->op ? why_unsteady(node->op) : "the op is unknown";
+	if (*out_why || !by_row)
+		return NULL;
+	if (dfg_role_is_structural(node->op->role))
+		*out_why = "control flow depends on the batch";
+	else if (node->n_in > 64)
+		*out_why = "it has more than 64 inputs";
+	else if (node->op->role != DFG_IDENTITY)
+		return judge(a, n, by_row, out_why);
+	return NULL;
+}
+
 static struct dfg_err *visit(struct analysis *a, uint32_t n)
 {
 	const struct dfg_node *node = &a->graph->node[n];
-	const char *why = NULL;
+	const char *why;
 	uint64_t by_row;
 	if (!has_unfed_output(a, n))
 		return NULL;
@@ -208,24 +226,15 @@ static struct dfg_err *visit(struct analysis *a, uint32_t n)
 		mix(a, n, a->culprit[from] == DFG_NONE ? from : a->culprit[from], a->why[from]);
 		return NULL;
 	}
-	if (!node->op)
-		why = "the op is unknown";
-	else if ((why = is_unsteady(node->op)))
-		;
-	else if (!by_row)
-		return NULL;
-	else if (dfg_role_is_structural(node->op->role))
-		why = "control flow depends on the batch";
-	else if (node->n_in > 64)
-		why = "it has more than 64 inputs";
-	else if (node->op->role != DFG_IDENTITY)
-		DFG_TRY(judge(a, n, by_row, &why));
-	if (why)
+	DFG_TRY(find_reason(a, n, by_row, &why));
+	if (why) {
 		mix(a, n, n, why);
-	else if (node->op->role != DFG_IDENTITY)
+	} else if (by_row && node->op->role == DFG_IDENTITY) {
+		for (uint32_t i = 0; i < dfg_facts_outputs(a->facts, n); i++)
+			set_kind(a, (struct dfg_edge){n, (int32_t)i}, kind_of(a, node->in[i]));
+	} else if (by_row) {
 		give_rows(a, n);
-	for (uint32_t i = 0; !why && node->op->role == DFG_IDENTITY && i < dfg_facts_outputs(a->facts, n); i++)
-		set_kind(a, (struct dfg_edge){n, (int32_t)i}, kind_of(a, node->in[i]));
+	}
 	return NULL;
 }
 
