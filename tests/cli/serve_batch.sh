@@ -127,6 +127,9 @@ input m: f32[batch]
 output y = m * x" 'it broadcasts the batch along another axis'
 refuses "$x
 output y = loop (s = x) while sum(s) < 10 { next s + 1 }" 'control flow depends on the batch'
+# Rows of an input count wherever it is among more than 64.
+refuses "$x
+output y = ConcatV2([$(printf '[[1.0, 2.0, 3.0]], %.0s' $(seq 64))x], 0)" 'it has more than 64 inputs'
 # Requests for one output join although those for another do not.
 cat >two.dfg <<'X'
 input x: f32[batch, 3]

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+enum { INPUTS_MOST = 64 }; /* of a node that rules judge: the bits of by_row */
+
 struct analysis {
 	const struct dfg_graph *graph;
 	struct dfg_facts *facts;
@@ -182,7 +184,10 @@ static bool has_unfed_output(const struct analysis *a, uint32_t n)
 	return !dfg_facts_outputs(a->facts, n);
 }
 
-/* The first input that makes the node mixed, or DFG_NONE; then *out_by_row has bit i set if input i has rows. */
+/*
+ * The first input that makes the node mixed, or DFG_NONE; then *out_by_row has bit i set if input i has rows, and the last
+ * bit if any of the further inputs has.
+ */
 static uint32_t find_mixed(const struct analysis *a, const struct dfg_node *node, uint64_t *out_by_row)
 {
 	*out_by_row = 0;
@@ -193,7 +198,7 @@ static uint32_t find_mixed(const struct analysis *a, const struct dfg_node *node
 		if (kind == DFG_ROWS_MIXED && (!is_control || has_unfed_output(a, from)))
 			return from;
 		if (kind == DFG_ROWS_EACH && !is_control)
-			*out_by_row |= i < 64 ? (uint64_t)1 << i : 0;
+			*out_by_row |= (uint64_t)1 << (i < INPUTS_MOST ? i : INPUTS_MOST - 1);
 	}
 	return DFG_NONE;
 }
@@ -207,7 +212,7 @@ static struct dfg_err *find_reason(struct analysis *a, uint32_t n, uint64_t by_r
 		return NULL;
 	if (dfg_role_is_structural(node->op->role))
 		*out_why = "control flow depends on the batch";
-	else if (node->n_in > 64)
+	else if (node->n_in > INPUTS_MOST)
 		*out_why = "it has more than 64 inputs";
 	else if (node->op->role != DFG_IDENTITY)
 		return judge(a, n, by_row, out_why);
