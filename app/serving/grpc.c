@@ -161,8 +161,9 @@ bool dfg_grpc_timeout(const struct dfg_web_request *request, uint64_t *out_ns)
 		return true;
 	if (!digits || digits > 8 || !text[digits] || text[digits + 1])
 		return false;
+	uint64_t count = strtoull(text, NULL, 10), most = UINT64_MAX / 2; /* 8 digits of hours can be more than 2^64 ns */
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (units[i].unit == text[digits])
-			*out_ns = strtoull(text, NULL, 10) * units[i].ns;
+			*out_ns = count < most / units[i].ns ? count * units[i].ns : most;
 	return *out_ns > 0;
 }

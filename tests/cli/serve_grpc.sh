@@ -121,6 +121,9 @@ refused(3, "five bytes", KSERVE + "ServerLive", body=b"")
 refused(3, "five bytes", KSERVE + "ServerLive", body=b"\0\0\0\0\7abc")
 refused(3, "grpc-timeout", MI, infer(*whole, field(7, x), field(7, k)), headers=["grpc-timeout: 5"])
 refused(3, "grpc-timeout", MI, infer(*whole, field(7, x), field(7, k)), headers=["grpc-timeout: 999999999S"])
+# The longest timeouts, one of which is 7 * 2^64 ns less 116 s.
+for hours in "99999999", "35868669":
+    assert call(MI, infer(*whole, field(7, x), field(7, k)), headers=["grpc-timeout: " + hours + "H"])[0] == "0", hours
 check(*whole, field(7, x), field(7, k))
 # Not gRPC, or not over HTTP/2: an answer of HTTP.
 assert call(KSERVE + "ServerLive", kind="text/plain")[0] is None and "415" in open("head").read()
