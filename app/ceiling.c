@@ -44,6 +44,7 @@ struct dfg_err *dfg_ceiling_measure(int threads, struct dfg_ceiling *out_ceiling
 	DFG_TRY(dfg_pool_new(threads, &pool));
 	struct copy copy = {dfg_zeros(MEMORY / 2, 1), dfg_zeros(MEMORY / 2, 1), 0, 0};
 	if (copy.from && copy.to) {
+		memset(copy.from, 1, MEMORY / 2); /* pages that were never written are all one page of zeros, in the cache */
 		out_ceiling->operations = threads * dfg_product_ceiling(ROUNDS);
 		copy.bytes = (size_t)(CACHE / 2 / threads), copy.times = 64;
 		out_ceiling->cache_bytes = rate(pool, threads, copy);
