@@ -66,7 +66,7 @@ static int64_t count_rows(const struct dfg_served *served)
 	const struct dfg_serving_job *first = served->first;
 	int64_t rows = first->rows, most = served->serving->options.most_batch;
 	for (const struct dfg_serving_job *job = first->next; job && rows < most; job = job->next)
-		if (dfg_job_joins(first, job) && rows + job->rows <= most)
+		if (dfg_job_joins(first, job) && job->rows <= most - rows)
 			rows += job->rows;
 	return rows;
 }
@@ -88,7 +88,7 @@ static struct dfg_serving_job *take_joined(struct dfg_served *served, uint64_t *
 	int64_t rows = first->rows, most = served->serving->options.most_batch;
 	*out_count = 1;
 	for (struct dfg_serving_job **at = &served->first; first->rows && *at && rows < most;) {
-		if (!dfg_job_joins(first, *at) || rows + (*at)->rows > most) {
+		if (!dfg_job_joins(first, *at) || (*at)->rows > most - rows) {
 			at = &(*at)->next;
 			continue;
 		}
