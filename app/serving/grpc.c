@@ -83,6 +83,12 @@ void dfg_grpc_reply(
 	dfg_err_free(err);
 }
 
+void dfg_grpc_put_string(struct dfg_encoder *to, uint32_t field, const char *text)
+{
+	if (*text)
+		dfg_encode_string(to, field, text, strlen(text));
+}
+
 /* The only message of the request; false: refused. */
 static bool unframe(struct dfg_serving *serving, struct dfg_web_request *request, struct dfg_grpc_call *call)
 {

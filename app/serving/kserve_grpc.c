@@ -2,16 +2,9 @@
 #include "formats/kserve.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The gRPC form of KServe's Open Inference Protocol, version 2. Answers carry elements as raw bytes. */
 static const char protocol[] = "kserve-grpc";
-
-static void put_string(struct dfg_encoder *to, uint32_t field, const char *text)
-{
-	if (*text)
-		dfg_encode_string(to, field, text, strlen(text));
-}
 
 /* A message with the field 1, a bool. */
 static void answer_true(const struct dfg_grpc_call *call, bool truth)
@@ -35,8 +28,8 @@ static void server_ready(const struct dfg_grpc_call *call)
 static void server_metadata(const struct dfg_grpc_call *call)
 {
 	struct dfg_encoder to = {0};
-	put_string(&to, 2, DFG_VERSION);
-	put_string(&to, 1, "dfg");
+	dfg_grpc_put_string(&to, 2, DFG_VERSION);
+	dfg_grpc_put_string(&to, 1, "dfg");
 	dfg_grpc_reply(&call->serving->other, call->request, protocol, &to);
 }
 
@@ -77,8 +70,8 @@ static void put_tensor(
 	size_t mark = dfg_encode_mark(to);
 	const char *type = dfg_kserve_name(dtype);
 	put_shape(to, 3, shape);
-	put_string(to, 2, type ? type : dfg_dtype_name(dtype));
-	put_string(to, 1, name);
+	dfg_grpc_put_string(to, 2, type ? type : dfg_dtype_name(dtype));
+	dfg_grpc_put_string(to, 1, name);
 	dfg_encode_head(to, field, mark);
 }
 
@@ -92,7 +85,7 @@ static void put_version(struct dfg_encoder *to, uint32_t field, const struct dfg
 {
 	char text[24];
 	snprintf(text, sizeof text, "%llu", (unsigned long long)live->version);
-	put_string(to, field, text);
+	dfg_grpc_put_string(to, field, text);
 }
 
 static void model_metadata(const struct dfg_grpc_call *call)
@@ -104,9 +97,9 @@ static void model_metadata(const struct dfg_grpc_call *call)
 	struct dfg_live_model *live = dfg_served_live(served);
 	put_ports(&to, 5, live->out, live->n_out);
 	put_ports(&to, 4, live->in, live->n_in);
-	put_string(&to, 3, "dfg_graphdef");
+	dfg_grpc_put_string(&to, 3, "dfg_graphdef");
 	put_version(&to, 2, live);
-	put_string(&to, 1, served->name);
+	dfg_grpc_put_string(&to, 1, served->name);
 	dfg_live_model_unref(live);
 	dfg_grpc_reply(served, call->request, protocol, &to);
 }
@@ -139,9 +132,9 @@ static struct dfg_err *answer(struct dfg_serving_job *job, struct dfg_web_answer
 	}
 	for (uint32_t i = job->n_output; i--;)
 		put_tensor(&to, 5, job->live->out[job->output[i]].name, job->value[i].dtype, &job->value[i].shape);
-	put_string(&to, 3, job->id);
+	dfg_grpc_put_string(&to, 3, job->id);
 	put_version(&to, 2, job->live);
-	put_string(&to, 1, job->served->name);
+	dfg_grpc_put_string(&to, 1, job->served->name);
 	if (!err)
 		return dfg_grpc_answer(&to, out_answer);
 	dfg_encoder_release(&to);

@@ -8,22 +8,16 @@
  */
 static const char protocol[] = "tensorflow-grpc";
 
-static void put_string(struct dfg_encoder *to, uint32_t field, const char *text)
-{
-	if (*text)
-		dfg_encode_string(to, field, text, strlen(text));
-}
-
 /* A ModelSpec. */
 static void put_spec(
 	struct dfg_encoder *to, uint32_t field, const char *name, const struct dfg_live_model *live, const char *signature)
 {
 	size_t mark = dfg_encode_mark(to), inner;
-	put_string(to, 3, signature);
+	dfg_grpc_put_string(to, 3, signature);
 	inner = dfg_encode_mark(to);
 	dfg_encode_number(to, 1, live->version);
 	dfg_encode_head(to, 2, inner);
-	put_string(to, 1, name);
+	dfg_grpc_put_string(to, 1, name);
 	dfg_encode_head(to, field, mark);
 }
 
@@ -49,7 +43,7 @@ static struct dfg_err *answer(struct dfg_serving_job *job, struct dfg_web_answer
 	for (uint32_t i = job->n_output; i--;) {
 		size_t mark = dfg_encode_mark(&to);
 		dfg_predict_put_tensor(&to, 2, &job->value[i]);
-		put_string(&to, 1, job->live->out[job->output[i]].name);
+		dfg_grpc_put_string(&to, 1, job->live->out[job->output[i]].name);
 		dfg_encode_head(&to, 1, mark);
 	}
 	return dfg_grpc_answer(&to, out_answer);
@@ -95,9 +89,9 @@ static void put_ports(struct dfg_encoder *to, uint32_t field, const struct dfg_s
 		size_t entry = dfg_encode_mark(to);
 		dfg_predict_put_shape(to, 3, &port[count].shape);
 		dfg_encode_number(to, 2, port[count].dtype);
-		put_string(to, 1, port[count].name);
+		dfg_grpc_put_string(to, 1, port[count].name);
 		dfg_encode_head(to, 2, entry);
-		put_string(to, 1, port[count].name);
+		dfg_grpc_put_string(to, 1, port[count].name);
 		dfg_encode_head(to, field, entry);
 	}
 }
@@ -106,11 +100,11 @@ static void put_ports(struct dfg_encoder *to, uint32_t field, const struct dfg_s
 static void put_signatures(struct dfg_encoder *to, uint32_t field, const struct dfg_live_model *live)
 {
 	size_t mark = dfg_encode_mark(to);
-	put_string(to, 3, "tensorflow/serving/predict");
+	dfg_grpc_put_string(to, 3, "tensorflow/serving/predict");
 	put_ports(to, 2, live->out, live->n_out);
 	put_ports(to, 1, live->in, live->n_in);
 	dfg_encode_head(to, 2, mark);
-	put_string(to, 1, "serving_default");
+	dfg_grpc_put_string(to, 1, "serving_default");
 	dfg_encode_head(to, 1, mark);
 	dfg_encode_head(to, field, mark);
 }
@@ -127,9 +121,9 @@ static void metadata(const struct dfg_grpc_call *call)
 	struct dfg_live_model *live = dfg_served_live(served);
 	size_t mark = dfg_encode_mark(&to);
 	put_signatures(&to, 2, live);
-	put_string(&to, 1, "type.googleapis.com/tensorflow.serving.SignatureDefMap");
+	dfg_grpc_put_string(&to, 1, "type.googleapis.com/tensorflow.serving.SignatureDefMap");
 	dfg_encode_head(&to, 2, mark);
-	put_string(&to, 1, "signature_def");
+	dfg_grpc_put_string(&to, 1, "signature_def");
 	dfg_encode_head(&to, 2, mark);
 	put_spec(&to, 1, served->name, live, "");
 	dfg_live_model_unref(live);
