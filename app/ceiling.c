@@ -4,6 +4,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* NEAR: bytes of a call up to which they may be in caches. */
@@ -55,6 +56,25 @@ struct dfg_err *dfg_ceiling_measure(int threads, struct dfg_ceiling *out_ceiling
 	dfg_free(copy.from), dfg_free(copy.to);
 	dfg_pool_free(pool);
 	return allocated ? NULL : dfg_no_memory("the measurement of the machine's limits");
+}
+
+struct dfg_words dfg_ceiling_words(const struct dfg_ceiling *ceiling)
+{
+	struct dfg_words words;
+	snprintf(words.s, sizeof words.s, "limits of %d thread%s: %.1f GFLOP/s, %.1f GB/s in caches, %.1f GB/s in memory",
+		ceiling->threads, ceiling->threads == 1 ? "" : "s", 1e-9 * ceiling->operations, 1e-9 * ceiling->cache_bytes,
+		1e-9 * ceiling->memory_bytes);
+	return words;
+}
+
+void dfg_ceiling_json(const struct dfg_ceiling *ceiling, struct dfg_json_out *json)
+{
+	dfg_json_key(json, "threads"), dfg_json_int(json, ceiling->threads);
+	dfg_json_key(json, "limits"), dfg_json_open(json, '{');
+	dfg_json_key(json, "operations_per_s"), dfg_json_f64(json, ceiling->operations);
+	dfg_json_key(json, "cache_bytes_per_s"), dfg_json_f64(json, ceiling->cache_bytes);
+	dfg_json_key(json, "memory_bytes_per_s"), dfg_json_f64(json, ceiling->memory_bytes);
+	dfg_json_close(json, '}');
 }
 
 double dfg_ceiling_share(

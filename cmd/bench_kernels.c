@@ -98,21 +98,6 @@ static struct dfg_err *measure(
 	return err;
 }
 
-static void print_limits(const struct dfg_ceiling *c, struct dfg_json_out *json)
-{
-	dfg_json_key(json, "threads"), dfg_json_int(json, c->threads);
-	dfg_json_key(json, "limits"), dfg_json_open(json, '{');
-	dfg_json_key(json, "operations_per_s"), dfg_json_f64(json, c->operations);
-	dfg_json_key(json, "cache_bytes_per_s"), dfg_json_f64(json, c->cache_bytes);
-	dfg_json_key(json, "memory_bytes_per_s"), dfg_json_f64(json, c->memory_bytes);
-	dfg_json_close(json, '}');
-	if (dfg_globals.json)
-		return;
-	printf("limits of %d thread%s: %.1f GFLOP/s, %.1f GB/s in caches, %.1f GB/s in memory\n", c->threads,
-		c->threads == 1 ? "" : "s", 1e-9 * c->operations, 1e-9 * c->cache_bytes, 1e-9 * c->memory_bytes);
-	printf("%12s %8s %8s %7s\n", "us", "GFLOP/s", "GB/s", "limit%");
-}
-
 static void print_row(
 	const char *name, const struct figures *f, const struct dfg_ceiling *ceiling, struct dfg_json_out *json)
 {
@@ -139,7 +124,9 @@ struct dfg_err *dfg_bench_kernels(struct dfg_run_options *options)
 	options->profile = true;
 	DFG_TRY(dfg_ceiling_measure(threads, &ceiling));
 	dfg_json_open(&json, '{');
-	print_limits(&ceiling, &json);
+	dfg_ceiling_json(&ceiling, &json);
+	if (!dfg_globals.json)
+		printf("%s\n%12s %8s %8s %7s\n", dfg_ceiling_words(&ceiling).s, "us", "GFLOP/s", "GB/s", "limit%");
 	dfg_json_key(&json, "rows"), dfg_json_open(&json, '[');
 	for (int i = 0; i < KERNELS && !err; i++) {
 		struct figures figures = {0};

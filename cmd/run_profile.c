@@ -66,19 +66,6 @@ static void print_rows(const struct printer *p, const struct dfg_profile_row *ro
 	dfg_json_close(p->json, ']');
 }
 
-static void print_limits(const struct printer *p)
-{
-	const struct dfg_ceiling *c = &p->ceiling;
-	dfg_talk("limits of %d thread%s: %.1f GFLOP/s, %.1f GB/s in caches, %.1f GB/s in memory", c->threads,
-		c->threads == 1 ? "" : "s", 1e-9 * c->operations, 1e-9 * c->cache_bytes, 1e-9 * c->memory_bytes);
-	dfg_json_key(p->json, "threads"), dfg_json_int(p->json, c->threads);
-	dfg_json_key(p->json, "limits"), dfg_json_open(p->json, '{');
-	dfg_json_key(p->json, "operations_per_s"), dfg_json_f64(p->json, c->operations);
-	dfg_json_key(p->json, "cache_bytes_per_s"), dfg_json_f64(p->json, c->cache_bytes);
-	dfg_json_key(p->json, "memory_bytes_per_s"), dfg_json_f64(p->json, c->memory_bytes);
-	dfg_json_close(p->json, '}');
-}
-
 struct dfg_err *dfg_run_print_profile(struct dfg_run *run, struct dfg_json_out *json)
 {
 	struct dfg_profile profile;
@@ -87,7 +74,8 @@ struct dfg_err *dfg_run_print_profile(struct dfg_run *run, struct dfg_json_out *
 	DFG_TRY(dfg_profile_read(run->model.session, &run->model.arena, &profile));
 	DFG_TRY(dfg_ceiling_measure(threads, &printer.ceiling));
 	dfg_json_open(json, '{');
-	print_limits(&printer);
+	dfg_talk("%s", dfg_ceiling_words(&printer.ceiling).s);
+	dfg_ceiling_json(&printer.ceiling, json);
 	print_rows(&printer, profile.op, profile.ops, false);
 	print_rows(&printer, profile.node, profile.nodes, true);
 	dfg_json_close(json, '}');
