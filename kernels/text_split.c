@@ -7,30 +7,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The tokens of all strings; each is a part of its string. */
+/* The tokens of all strings; each is a part of its string, and an element of the sparse matrix. */
+struct token {
+	struct dfg_string text;
+	int64_t row, column;
+};
 struct tokens {
-	struct dfg_string *token;
-	int64_t *row, *column;
-	size_t count, capacity[3];
+	struct token *token;
+	size_t count, capacity;
 };
 
 static struct dfg_err *add_token(struct tokens *t, const char *s, size_t length, int64_t row, int64_t column)
 {
-	if (!dfg_reserve(&t->token, &t->capacity[0], t->count + 1, sizeof *t->token) ||
-		!dfg_reserve(&t->row, &t->capacity[1], t->count + 1, sizeof *t->row) ||
-		!dfg_reserve(&t->column, &t->capacity[2], t->count + 1, sizeof *t->column))
+	if (!dfg_reserve(&t->token, &t->capacity, t->count + 1, sizeof *t->token))
 		return dfg_no_memory("tokens");
-	t->token[t->count] = (struct dfg_string){s, length};
-	t->row[t->count] = row;
-	t->column[t->count++] = column;
+	t->token[t->count++] = (struct token){{s, length}, row, column};
 	return NULL;
-}
-
-static void free_tokens(struct tokens *t)
-{
-	dfg_free(t->token);
-	dfg_free(t->row);
-	dfg_free(t->column);
 }
 
 static struct dfg_err *split_shape(struct dfg_infer *node)
@@ -52,10 +44,11 @@ static struct dfg_err *put_tokens(struct dfg_kernel *ctx, const struct tokens *t
 	DFG_TRY(dfg_kernel_output(ctx, 1, &DFG_SHAPE_VECTOR(n), &values));
 	DFG_TRY(dfg_kernel_output(ctx, 2, &DFG_SHAPE_VECTOR(2), &shape));
 	for (int64_t i = 0; i < n; i++) {
-		((int64_t *)indices->data)[2 * i] = t->row[i];
-		((int64_t *)indices->data)[2 * i + 1] = t->column[i];
-		widest = t->column[i] >= widest ? t->column[i] + 1 : widest;
-		DFG_TRY(dfg_kernel_string(ctx, 1, i, t->token[i].length ? t->token[i].s : "", t->token[i].length));
+		const struct token *token = &t->token[i];
+		((int64_t *)indices->data)[2 * i] = token->row;
+		((int64_t *)indices->data)[2 * i + 1] = token->column;
+		widest = token->column >= widest ? token->column + 1 : widest;
+		DFG_TRY(dfg_kernel_string(ctx, 1, i, token->text.s, token->text.length));
 	}
 	((int64_t *)shape->data)[0] = ctx->in[0]->shape.dim[0];
 	((int64_t *)shape->data)[1] = widest;
@@ -75,7 +68,7 @@ static struct dfg_err *split_run(struct dfg_kernel *ctx, split_fn *split)
 		err = split(ctx, ((const struct dfg_string *)ctx->in[0]->data)[i], i, &tokens);
 	if (!err)
 		err = put_tokens(ctx, &tokens);
-	free_tokens(&tokens);
+	dfg_free(tokens.token);
 	return err;
 }
 
