@@ -99,7 +99,7 @@ static struct dfg_err *put_field(struct dfg_kernel *ctx, const struct dfg_text *
 		text = *(const struct dfg_string *)fallback->data;
 	}
 	if (out->dtype == DFG_STRING)
-		return dfg_kernel_string(ctx, i, e, text.length ? text.s : "", text.length);
+		return dfg_kernel_string(ctx, i, e, text.s, text.length);
 	if (!dfg_read_number(text, out->dtype, dfg_tensor_at(out, e)))
 		return DFG_ERR(DFG_DATA, "field %d, '%.*s', is not a valid %s", i, (int)(text.length < 60 ? text.length : 60),
 			text.s, dfg_dtype_name(out->dtype));

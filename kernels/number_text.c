@@ -173,11 +173,10 @@ static struct dfg_err *pad_strings(
 		int spaces = s.length < (size_t)style->width ? style->width - (int)s.length : 0;
 		text->length = 0;
 		dfg_text_add(text, "%*s", style->left ? 0 : spaces, "");
-		if (s.length)
-			dfg_text_put(text, s.s, s.length);
+		dfg_text_put(text, s.s, s.length);
 		dfg_text_add(text, "%*s", style->left ? spaces : 0, "");
 		DFG_TRY(dfg_text_check(text));
-		DFG_TRY(dfg_kernel_string(ctx, 0, i, text->length ? text->s : "", text->length));
+		DFG_TRY(dfg_kernel_string(ctx, 0, i, text->s, text->length));
 	}
 	return NULL;
 }

@@ -38,13 +38,12 @@ static struct dfg_err *join_elements(struct dfg_kernel *ctx, int64_t count, stru
 		text->length = 0;
 		for (int i = 0; i < ctx->call->n_in; i++) {
 			const struct dfg_string *part = strings_of(ctx->in[i]) + (ctx->in[i]->shape.rank ? e : 0);
-			if (i && separator.length)
+			if (i)
 				dfg_text_put(text, separator.s, separator.length);
-			if (part->length)
-				dfg_text_put(text, part->s, part->length);
+			dfg_text_put(text, part->s, part->length);
 		}
 		DFG_TRY(dfg_text_check(text));
-		DFG_TRY(dfg_kernel_string(ctx, 0, e, text->length ? text->s : "", text->length));
+		DFG_TRY(dfg_kernel_string(ctx, 0, e, text->s, text->length));
 	}
 	return NULL;
 }

@@ -9,10 +9,9 @@ enum { KEEP_DIMS, SEPARATOR };
 
 static void put_part(struct dfg_text *text, struct dfg_string part, struct dfg_string separator, bool first)
 {
-	if (!first && separator.length)
+	if (!first)
 		dfg_text_put(text, separator.s, separator.length);
-	if (part.length)
-		dfg_text_put(text, part.s, part.length);
+	dfg_text_put(text, part.s, part.length);
 }
 
 /* The axes in the order in which they are listed. */
@@ -103,7 +102,7 @@ static struct dfg_err *join_elements(struct dfg_kernel *ctx, const struct axes *
 		for (int64_t p = 0; p < parts; p++)
 			put_part(text, string[base + offset_of(&in->shape, stride, walked, axes->count, p)], separator, !p);
 		DFG_TRY(dfg_text_check(text));
-		DFG_TRY(dfg_kernel_string(ctx, 0, i, text->length ? text->s : "", text->length));
+		DFG_TRY(dfg_kernel_string(ctx, 0, i, text->s, text->length));
 	}
 	return NULL;
 }
@@ -193,7 +192,7 @@ static struct dfg_err *join_segments(struct dfg_kernel *ctx, const struct segmen
 		for (int64_t row = list->first[i / inner]; row >= 0; row = list->next[row])
 			put_part(text, string[row * inner + i % inner], dfg_kernel_attr(ctx)[0].s, !text->length);
 		DFG_TRY(dfg_text_check(text));
-		DFG_TRY(dfg_kernel_string(ctx, 0, i, text->length ? text->s : "", text->length));
+		DFG_TRY(dfg_kernel_string(ctx, 0, i, text->s, text->length));
 	}
 	return NULL;
 }

@@ -23,7 +23,7 @@ static struct dfg_err *map_element(struct dfg_kernel *ctx, map_fn *map, int64_t 
 	if (err)
 		return dfg_err_note(err, "string %" PRId64, i);
 	DFG_TRY(dfg_text_check(text));
-	return dfg_kernel_string(ctx, 0, i, text->length ? text->s : "", text->length);
+	return dfg_kernel_string(ctx, 0, i, text->s, text->length);
 }
 
 static struct dfg_err *map_run(struct dfg_kernel *ctx, map_fn *map)

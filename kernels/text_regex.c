@@ -140,7 +140,7 @@ static struct dfg_err *replace_elements(struct dfg_kernel *ctx, struct replaceme
 	for (int64_t i = 0; i < dfg_shape_count(&out->shape); i++) {
 		replace_in(r, *string_at(ctx, i));
 		DFG_TRY(dfg_text_check(&r->text));
-		DFG_TRY(dfg_kernel_string(ctx, 0, i, r->text.length ? r->text.s : "", r->text.length));
+		DFG_TRY(dfg_kernel_string(ctx, 0, i, r->text.s, r->text.length));
 	}
 	return NULL;
 }

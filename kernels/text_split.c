@@ -201,14 +201,6 @@ static int64_t padding(const struct ngrams *g, int64_t width)
 	return pad < 0 || pad > width - 1 ? width - 1 : pad;
 }
 
-static void put_token(struct dfg_text *text, struct dfg_string token, struct dfg_string separator, bool first)
-{
-	if (!first && separator.length)
-		dfg_text_put(text, separator.s, separator.length);
-	if (token.length)
-		dfg_text_put(text, token.s, token.length);
-}
-
 /* The run of `width` tokens that begins at token `from` of a sequence of n; those outside of it are padding. */
 static struct dfg_err *put_ngram(
 	struct ngrams *g, const struct dfg_string *token, int64_t n, int64_t from, int64_t width)
@@ -217,15 +209,16 @@ static struct dfg_err *put_ngram(
 		g->count++;
 		return NULL;
 	}
+	const struct dfg_string separator = g->attr[SEPARATOR].s;
 	g->text.length = 0;
-	for (int64_t i = from; i < from + width; i++)
-		put_token(&g->text,
-			i < 0    ? g->attr[LEFT].s
-			: i >= n ? g->attr[RIGHT].s
-					 : token[i],
-			g->attr[SEPARATOR].s, i == from);
+	for (int64_t i = from; i < from + width; i++) {
+		const struct dfg_string part = i < 0 ? g->attr[LEFT].s : i >= n ? g->attr[RIGHT].s : token[i];
+		if (i > from)
+			dfg_text_put(&g->text, separator.s, separator.length);
+		dfg_text_put(&g->text, part.s, part.length);
+	}
 	DFG_TRY(dfg_text_check(&g->text));
-	return dfg_kernel_string(g->ctx, 0, g->count++, g->text.length ? g->text.s : "", g->text.length);
+	return dfg_kernel_string(g->ctx, 0, g->count++, g->text.s, g->text.length);
 }
 
 /* The limit keeps the product of tokens and width small, which an attribute could make large. */
