@@ -2,13 +2,11 @@
  * Products against OpenBLAS called for each, on one thread: microseconds, and how many times as fast. Times are
  * processor time, so that a busy machine disturbs little. An argument M: only products of at most M rows.
  */
+#include "bench/bench.h"
 #include "kernels/gemm/gemm.h"
 #include "lib/base/mem.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 typedef void gemm_fn(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a,
 	int lda, const float *b, int ldb, float beta, float *c, int ldc);
@@ -24,13 +22,6 @@ static const struct {
 	{78, 64, 800, 0, 0}, {800, 64, 78, 1, 0}, {768, 32, 25, 0, 0}, {50000, 3, 10, 0, 0}, {10, 3, 50000, 1, 0},
 	{512, 512, 64, 0, 1}, {512, 2048, 512, 0, 0}, {16, 16, 16, 0, 0}, {64, 64, 64, 0, 0}, {256, 256, 256, 0, 0},
 	{1024, 1024, 1024, 0, 0}};
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static float *numbers(int count)
 {
@@ -63,8 +54,9 @@ static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, 
 		part(arg, i);
 }
 
-/* Reads all of b: the least time in which a product of few rows can be computed. */
 typedef float vector __attribute__((vector_size(32)));
+
+/* Reads all of b: the least time in which a product of few rows can be computed, in nanoseconds. */
 #if defined(__x86_64__)
 __attribute__((target_clones("avx2", "default")))
 #endif
@@ -73,7 +65,7 @@ read_all(const float *b, int64_t count)
 {
 	const vector *at = (const vector *)b;
 	vector sum0 = {0}, sum1 = sum0, sum2 = sum0, sum3 = sum0;
-	double begin = now();
+	double begin = thread_time();
 	for (int64_t j = 0; j + 4 <= count / 8; j += 4) {
 		sum0 += at[j];
 		sum1 += at[j + 1];
@@ -82,7 +74,7 @@ read_all(const float *b, int64_t count)
 	}
 	sum0 += sum1 + sum2 + sum3;
 	__asm__ volatile("" ::"m"(sum0));
-	return now() - begin;
+	return thread_time() - begin;
 }
 
 static void compare(int i, gemm_fn *gemm)
@@ -96,28 +88,28 @@ static void compare(int i, gemm_fn *gemm)
 	const struct dfg_kernel_services services = {.scratch = scratch, .parallel = parallel};
 	struct dfg_kernel ctx = {.host = &services};
 	struct dfg_products products = {.each = p, .dtype = DFG_F32, .count = 1, .a = a, .b = b, .c = c};
-	double ours = 1, theirs = 1, least = 1;
+	double ours = 1e9, theirs = 1e9, least = 1e9;
 	for (int round = 0; round < 7 && a && b && c; round++) {
 		for (int t = 0; t < times && m <= 8; t++) {
-			double seconds = read_all(b, (int64_t)n * k);
-			least = seconds < least ? seconds : least;
+			double ns = read_all(b, (int64_t)n * k);
+			least = ns < least ? ns : least;
 		}
-		double begin = now();
+		double begin = thread_time();
 		for (int t = 0; t < times; t++)
 			dfg_err_free(dfg_kernel_products(&ctx, &products));
-		double middle = now();
+		double middle = thread_time();
 		for (int t = 0; t < times && gemm; t++)
 			gemm(101, transpose_a ? 112 : 111, transpose_b ? 112 : 111, m, n, k, 1, a, transpose_a ? m : k, b,
 				transpose_b ? k : n, 0, c, n);
-		double end = now();
+		double end = thread_time();
 		ours = middle - begin < ours ? middle - begin : ours;
 		theirs = end - middle < theirs ? end - middle : theirs;
 	}
 	printf("%5d x %4d x %4d %s%s %9.2f us %6.1f GFLOP/s", m, n, k, transpose_a ? "T" : "N", transpose_b ? "T" : "N",
-		ours / times * 1e6, 2e-9 * m * n * k / (ours / times));
+		ours / times / 1e3, 2.0 * m * n * k / (ours / times));
 	if (m <= 8)
-		printf("   reading b %9.2f us", least * 1e6);
-	printf(gemm ? "   OpenBLAS %9.2f us, %.2f times as fast\n" : "\n", theirs / times * 1e6, theirs / ours);
+		printf("   reading b %9.2f us", least / 1e3);
+	printf(gemm ? "   OpenBLAS %9.2f us, %.2f times as fast\n" : "\n", theirs / times / 1e3, theirs / ours);
 	dfg_free(a), dfg_free(b), dfg_free(c);
 }
 
