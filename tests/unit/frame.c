@@ -358,7 +358,7 @@ static void nobody_can_make_us_allocate_more_than_the_limit(void **state)
 	dfg_mem = heap;
 }
 
-/* Whatever the bytes: an error, a message, or more is wanted; never more than that (run it under a sanitizer). */
+/* Any bytes give an error, a message, or a request for more bytes, and do no harm (run it under a sanitizer). */
 static void noise_is_refused(void **state)
 {
 	(void)state;

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The all-reduce in shared memory gives the bits of one process, and nothing in the memory can do worse than that. */
+/* The all-reduce in shared memory gives the bits of one process, and no contents of it harm a replica. */
 
 enum { MOST = 4, TENSORS = 2, BUCKETS = 2, STEPS = 3 };
 
@@ -252,7 +252,7 @@ static void a_loss_wakes_a_replica_that_sleeps(void **state)
 	end(&all);
 }
 
-/* Whatever a peer writes, the result is wrong or late, but the memory of this process is as before. */
+/* Values that a peer writes may make the result wrong or late, but do not change other memory of this process. */
 static void lies_give_a_wrong_sum_or_none(void **state)
 {
 	(void)state;

@@ -453,7 +453,7 @@ static void threads_may_bring_while_others_ask(void **state)
 	free(box);
 }
 
-/* Whatever allocation fails, an error says so, or nothing was needed; and what was kept is let go. */
+/* If an allocation fails, there is an error, or the memory was not necessary; all values that were kept are released. */
 static void short_memory_fails_the_step(void **state)
 {
 	(void)state;

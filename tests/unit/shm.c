@@ -372,7 +372,7 @@ static void nothing_is_left_behind(void **state)
 	assert_true(entries("/proc/self/task") <= threads);
 }
 
-/* Whatever allocation fails: an error where it was asked for, or the link's end. */
+/* If an allocation fails, the call that needed it returns an error, or the link ends. */
 static void memory_that_runs_out_is_an_error(void **state)
 {
 	(void)state;
