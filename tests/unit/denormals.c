@@ -1,4 +1,4 @@
-#include "tests/unit/test.h"
+#include "tests/unit/program.h"
 
 #include "lib/base/float_mode.h"
 #include "lib/graph/kernel.h"
@@ -135,10 +135,52 @@ static void rows_compute_each_element_alike(void **state)
 	assert_true(tried > 200);
 }
 
+static struct dfg_err *never_ends(void *arg)
+{
+	(void)arg;
+	return NULL;
+}
+
+/* Runs y = x * 0.5 on the least normal float, with a control or without one. */
+static float halved(enum dfg_denormals denormals, const struct dfg_step_control *control)
+{
+	struct program program;
+	struct dfg_plan *plan;
+	struct dfg_edge x, y;
+	struct dfg_tensor out;
+	float least = FLT_MIN;
+	const struct dfg_session_options options = {.threads = 1, .denormals = denormals};
+	const struct dfg_tensor feed = {
+		.dtype = DFG_F32, .shape = DFG_SHAPE_SCALAR, .data = &least, .capacity = sizeof least};
+	succeeds(program_begin(&program, "input x: f32[]\ny = x * 0.5\n", &options));
+	succeeds(dfg_graph_edge(&program.graph, "x", &x));
+	succeeds(dfg_graph_edge(&program.graph, "y", &y));
+	succeeds(dfg_session_plan(
+		program.session, &(struct dfg_step){.feed = &x, .n_feed = 1, .fetch = &y, .n_fetch = 1}, &plan));
+	succeeds(dfg_plan_run_controlled(plan, &feed, control, &out));
+	float result = *(const float *)out.data;
+	dfg_tensor_release(&out);
+	program_end(&program);
+	return result;
+}
+
+static void a_step_with_a_control_has_the_mode_of_its_session(void **state)
+{
+	(void)state;
+	const struct dfg_step_control control = {never_ends, NULL};
+	const struct dfg_step_control *const controls[] = {NULL, &control};
+	for (int i = 0; i < 2; i++) {
+		assert_true(halved(DFG_FLUSH, controls[i]) == (DFG_CAN_FLUSH ? 0 : FLT_MIN / 2));
+		assert_true(halved(DFG_KEEP, controls[i]) == FLT_MIN / 2);
+		assert_false(flushes_results());
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mode_is_set_and_restored),
+		cmocka_unit_test(a_step_with_a_control_has_the_mode_of_its_session),
 		cmocka_unit_test(rows_compute_each_element_alike),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
