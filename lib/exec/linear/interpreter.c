@@ -447,17 +447,18 @@ static struct dfg_err *interpret_counted(struct activation *activation, bool wat
 	uint64_t begin, end_ticks = dfg_ticks();
 	for (const struct instruction *at = program->code, *end = at + program->count; at < end;) {
 		const struct instruction *instruction = at;
-		uint64_t counted = activation->counted, iterations = activation->iterations;
+		struct profile_counter *counter = &activation->counter[instruction - program->code];
+		uint64_t counted = activation->counted, iterations = activation->iterations, calls = counter->calls;
 		begin = end_ticks;
 		DFG_TRY(advance(activation, program, watched, &at));
 		end_ticks = dfg_ticks();
 		uint64_t ticks = end_ticks - begin;
 		counted = activation->counted - counted;
-		if (counted && !instruction->region)
-			continue;
+		if (counter->calls != calls && !instruction->region)
+			continue; /* dfg_interpret_one() has counted it */
 		dfg_count(activation, instruction, ticks > counted ? ticks - counted : 0, 0);
 		if (instruction->region)
-			activation->counter[instruction - program->code].iterations += activation->iterations - iterations;
+			counter->iterations += activation->iterations - iterations;
 	}
 	return NULL;
 }
