@@ -435,8 +435,7 @@ struct dfg_err *dfg_coordinator_ask_setup(
 		.lease = coordinator->options.lease,
 		.seconds = seconds};
 	if (!again) /* the others' shared memory is of the first epoch */
-		DFG_TRY(dfg_coordinator_find_shared(
-			coordinator, worker, coordinator->transport, coordinator->transport_arg, &config.shared));
+		DFG_TRY(dfg_coordinator_find_shared(coordinator, worker, &config.shared));
 	config.peer = dfg_zeros(config.workers, sizeof *config.peer);
 	if (!config.peer)
 		return dfg_no_memory("the coordinator");

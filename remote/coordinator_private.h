@@ -249,5 +249,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_assign(
 	struct dfg_session_backend *backend, const struct dfg_variable_ref *ref, struct dfg_tensor *tensor);
 
 /* Whether all replicas of a worker's part can share memory with the first. DFG_DATA if they must, and cannot. */
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_find_shared(const struct dfg_coordinator *coordinator, uint32_t worker,
-	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg, bool *out_shared);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_find_shared(
+	const struct dfg_coordinator *coordinator, uint32_t worker, bool *out_shared);

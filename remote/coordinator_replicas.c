@@ -353,14 +353,14 @@ void dfg_coordinator_drop_streams(struct dfg_coordinator *coordinator)
 		dfg_free(coordinator->stream[--coordinator->streams]);
 }
 
-struct dfg_err *dfg_coordinator_find_shared(const struct dfg_coordinator *coordinator, uint32_t worker,
-	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg, bool *out_shared)
+struct dfg_err *dfg_coordinator_find_shared(
+	const struct dfg_coordinator *coordinator, uint32_t worker, bool *out_shared)
 {
 	const struct dfg_coordinator_options *options = &coordinator->options;
 	uint32_t first = worker % coordinator->width;
 	*out_shared = options->algorithm != DFG_ALGORITHM_DIRECT;
 	for (uint32_t i = first + coordinator->width; i < options->workers && *out_shared; i += coordinator->width) {
-		const char *name = transport(arg, first, i);
+		const char *name = coordinator->transport(coordinator->transport_arg, first, i);
 		*out_shared = !strcmp(name, "shm");
 		if (!*out_shared && options->algorithm == DFG_ALGORITHM_SHM)
 			return DFG_ERR(DFG_DATA, "--algorithm shm requires --transport shm between the replicas; %s and %s use %s",
