@@ -318,7 +318,7 @@ static struct dfg_err *choose_error(struct dfg_coordinator *coordinator, uint32_
 	return err;
 }
 
-/* Those that were told of a failed step have had their time. */
+/* Loses the workers that were told of a failed step and have not answered in time. */
 static void lose_stopped(struct dfg_coordinator *coordinator)
 {
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)

@@ -27,7 +27,8 @@ struct dfg_coordinator_event {
 /* Checks that replicas stay equal. Zero: none. */
 struct dfg_replica_checks {
 	uint64_t every; /* steps between two comparisons of their variables; 0: never */
-	/* For tests: after that step of the run, counted from 1, a bit of a variable of that replica is inverted; 0: never */
+	/* for tests: after step flip_step of the run, counted from 1, a bit of a variable of replica flip_replica is inverted;
+	   0: never */
 	uint64_t flip_step;
 	uint32_t flip_replica;
 };
@@ -35,13 +36,15 @@ struct dfg_coordinator_options {
 	const struct dfg_peer *peer; /* by worker; borrowed */
 	uint32_t workers;
 	uint32_t replicas;     /* of the graph, each on workers / replicas workers in a row; 0: 1 */
-	uint32_t min_replicas; /* fewer than `replicas`: the run survives the loss of others; 0: of none */
+	uint32_t min_replicas; /* the run continues with as few; 0: it ends when one is lost */
 	struct dfg_replica_checks checks;
-	void (*note)(void *arg, const char *line); /* replicas were lost or joined, and the run continues; NULL: ignored */
+	/* called when replicas are lost or join, and the run continues; may be NULL */
+	void (*note)(void *arg, const char *line);
 	void *note_arg;
 	/*
 	 * Starting lost workers again. revive() begins to start `count` workers from `first` on, in the background; false: no
-	 * more may be started. relink() closes the old link to a worker that is there, and makes a new one. NULL: none is.
+	 * more may be started. revived() says how far that is. relink() closes the old link to a worker that has started, and
+	 * makes a new one. NULL: lost workers are not started again.
 	 */
 	bool (*revive)(void *arg, uint32_t first, uint32_t count);
 	enum dfg_revival {
@@ -145,7 +148,10 @@ void dfg_coordinator_ended(struct dfg_coordinator *coordinator, uint32_t worker,
 /* Messages of all-reduces that workers have dropped because they were of another epoch, or of a step that was over. */
 uint64_t dfg_coordinator_stale(const struct dfg_coordinator *coordinator);
 
-/* Of a worker, in all steps: the time in which buckets were on their way; and that after it had computed its shards. */
+/*
+ * Times of a worker, summed over all steps since it started: while any of its buckets was on its way, and from the end of
+ * its shards to the last sum.
+ */
 struct dfg_reduced {
 	uint64_t moving_ns, waited_ns;
 };

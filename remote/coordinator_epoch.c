@@ -42,7 +42,7 @@ uint32_t dfg_coordinator_member(const struct dfg_coordinator *coordinator, uint3
 	return r;
 }
 
-/* The worker whose loss ends the part of its replica; DFG_NONE: all are there. */
+/* The first lost worker of a replica; DFG_NONE: none is lost. */
 static uint32_t lost_worker(struct dfg_coordinator *coordinator, uint32_t replica)
 {
 	for (uint32_t w = replica * coordinator->width; w < (replica + 1) * coordinator->width; w++)
@@ -51,7 +51,7 @@ static uint32_t lost_worker(struct dfg_coordinator *coordinator, uint32_t replic
 	return DFG_NONE;
 }
 
-/* A replica of several workers goes whole. */
+/* The replica takes part in no further step, and its other workers end. */
 static void dismiss(struct dfg_coordinator *coordinator, uint32_t replica)
 {
 	coordinator->replica[replica].member = coordinator->replica[replica].done = false;
@@ -135,7 +135,7 @@ static bool has_queues(const struct dfg_coordinator *coordinator)
 	return false;
 }
 
-/* Begins to start the replicas again that are lost, as long as restarts are left. Only those of one worker. */
+/* Begins to start lost replicas again while restarts are left, if a replica is one worker and its state is in variables. */
 static void revive_lost(struct dfg_coordinator *coordinator)
 {
 	const struct dfg_coordinator_options *options = &coordinator->options;
@@ -182,7 +182,7 @@ static bool leaves(const struct dfg_coordinator *coordinator, uint32_t worker)
 	return dfg_coordinator_takes_part(coordinator, worker) && atomic_load(&coordinator->state[worker].leaves);
 }
 
-/* The variables of one that leaves may be the newest. */
+/* The other replicas first copy the variables of the one that leaves, as these may be the newest. */
 static struct dfg_err *let_leave(struct dfg_coordinator *coordinator, uint32_t worker)
 {
 	struct dfg_err *why = DFG_ERR(DFG_UNAVAILABLE, "%s: ended by request", coordinator->options.peer[worker].name);

@@ -22,8 +22,8 @@ struct worker_state {
 	bool stopped;                  /* it was told that the step in progress failed elsewhere */
 	atomic_bool leaves;            /* it has asked to take part in no further step */
 	uint64_t stale;                /* messages that it has dropped since it started */
-	uint64_t stale_before;         /* of those before it in its place */
-	uint64_t moving_ns, waited_ns; /* of its buckets, since it started */
+	uint64_t stale_before;         /* the same, of the processes that had its number before */
+	uint64_t moving_ns, waited_ns; /* as in struct dfg_reduced */
 	bool lost;                     /* the worker is lost and `why` is set; both are guarded by the coordinator's lock */
 	bool ended;                    /* `why` is from dfg_coordinator_ended */
 	struct dfg_err *why;

@@ -19,7 +19,7 @@ static bool are_there(const struct dfg_coordinator *coordinator, uint32_t replic
 	return all;
 }
 
-/* The worker's state is that of a new one. */
+/* Makes a new link to a worker that has started again, and resets its state. */
 static struct dfg_err *link_again(struct dfg_coordinator *coordinator, uint32_t worker)
 {
 	struct worker_state *state = &coordinator->state[worker];

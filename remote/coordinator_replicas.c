@@ -227,7 +227,7 @@ struct dfg_err *dfg_coordinator_compute(
 	return err;
 }
 
-/* The replicas that are left after an update copy it, unless none of those that have it is left: that is an error. */
+/* Replicas without the step's update copy it from one that has it; an error if all that had it are lost. */
 static struct dfg_err *spread_update(struct dfg_coordinator *coordinator, struct dfg_err *lost)
 {
 	uint64_t version = coordinator->version;

@@ -34,9 +34,9 @@ static struct dfg_err *get_digests(
 }
 
 /* The member whose digest the fewest others have, the last of them; DFG_NONE: all have the same. */
-static uint32_t member_of_fewest(const struct dfg_coordinator *coordinator, const struct digests *one)
+static uint32_t find_outlier(const struct dfg_coordinator *coordinator, const struct digests *one)
 {
-	uint32_t odd = DFG_NONE, fewest = coordinator->backend.replicas, replicas = coordinator->options.replicas;
+	uint32_t outlier = DFG_NONE, fewest = coordinator->backend.replicas, replicas = coordinator->options.replicas;
 	for (uint32_t r = 0; r < replicas; r++) {
 		uint32_t same = 0;
 		for (uint32_t k = 0; k < replicas; k++)
@@ -45,20 +45,20 @@ static uint32_t member_of_fewest(const struct dfg_coordinator *coordinator, cons
 		if (!coordinator->replica[r].member || same == coordinator->backend.replicas || same > fewest)
 			continue;
 		fewest = same;
-		odd = r;
+		outlier = r;
 	}
-	return odd;
+	return outlier;
 }
 
 static struct dfg_err *compare(const struct dfg_coordinator *coordinator, const struct digests *list, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t odd = member_of_fewest(coordinator, &list[i]);
-		if (odd != DFG_NONE)
+		uint32_t outlier = find_outlier(coordinator, &list[i]);
+		if (outlier != DFG_NONE)
 			return DFG_ERR(DFG_BUG,
 				"replica %u (%s): variable '%s' has other bits than on the other replicas, which have had the same "
 				"updates: a fault of memory, of a processor or of dfg",
-				odd, coordinator->options.peer[odd * coordinator->width].name, list[i].name);
+				outlier, coordinator->options.peer[outlier * coordinator->width].name, list[i].name);
 	}
 	return NULL;
 }
@@ -119,7 +119,7 @@ struct dfg_err *dfg_coordinator_verify(struct dfg_coordinator *coordinator)
 	return err;
 }
 
-/* Writes the request that sets the first variable with a value to that value with another bit. */
+/* Writes the request that inverts a bit of the first variable that has any bytes. */
 static struct dfg_err *put_flipped(struct dfg_packet *answer, struct dfg_packet *request)
 {
 	uint32_t count = dfg_packet_get_count(answer, 2 * sizeof(uint64_t));

@@ -34,10 +34,10 @@ static void *start_again(void *arg)
 {
 	struct worker_process *worker_process = arg;
 	struct dfg_launch *launch = worker_process->launch;
-	sigset_t pipe_;
-	sigemptyset(&pipe_);
-	sigaddset(&pipe_, SIGPIPE); /* as at the first start */
-	pthread_sigmask(SIG_BLOCK, &pipe_, NULL);
+	sigset_t broken_pipe;
+	sigemptyset(&broken_pipe);
+	sigaddset(&broken_pipe, SIGPIPE); /* as at the first start */
+	pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL);
 	struct dfg_err *err = end_old(worker_process);
 	worker_process->at = 0;
 	worker_process->last[0] = '\0';
@@ -54,7 +54,7 @@ static void *start_again(void *arg)
 	return NULL;
 }
 
-static void join(struct worker_process *worker_process)
+static void join_reviver(struct worker_process *worker_process)
 {
 	if (worker_process->revives)
 		pthread_join(worker_process->reviver, NULL);
@@ -69,7 +69,7 @@ bool dfg_launch_revive(void *arg, uint32_t first, uint32_t count)
 	--*launch->options.restarts;
 	for (uint32_t i = first; i < first + count; i++) {
 		struct worker_process *worker_process = &launch->worker_process[i];
-		join(worker_process);
+		join_reviver(worker_process);
 		atomic_store(&worker_process->revival, DFG_REVIVAL_STARTS);
 		worker_process->revives = !pthread_create(&worker_process->reviver, NULL, start_again, worker_process);
 		if (!worker_process->revives)
@@ -88,7 +88,7 @@ struct dfg_err *dfg_launch_relink(void *arg, uint32_t worker, struct dfg_link **
 {
 	struct dfg_launch *launch = arg;
 	double seconds = LINK_SECONDS < launch->options.lease ? launch->options.lease : LINK_SECONDS;
-	join(&launch->worker_process[worker]);
+	join_reviver(&launch->worker_process[worker]);
 	if (launch->link[worker])
 		launch->link[worker]->kind->close(launch->link[worker]);
 	launch->link[worker] = NULL;
@@ -103,5 +103,5 @@ struct dfg_err *dfg_launch_relink(void *arg, uint32_t worker, struct dfg_link **
 void dfg_launch_end_revivals(struct dfg_launch *launch)
 {
 	for (uint32_t i = 0; i < launch->workers && launch->worker_process; i++)
-		join(&launch->worker_process[i]);
+		join_reviver(&launch->worker_process[i]);
 }

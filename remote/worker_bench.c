@@ -47,7 +47,7 @@ static struct dfg_err *verify(const struct bench *bench, const struct dfg_tensor
 	return NULL;
 }
 
-/* From the value in the bucket's memory to the view of the sum. */
+/* Contributes the value and waits for the sum. */
 static struct dfg_err *reduce(struct bench *bench, const struct dfg_tensor *value, struct dfg_tensor *out_result)
 {
 	const struct dfg_tensor *list[] = {value};

@@ -17,7 +17,7 @@ static struct dfg_err *failure(const char *what, size_t bytes)
 	return DFG_ERR(DFG_MEMORY, "cannot %s %zu bytes of shared memory: %s", what, bytes, strerror(errno));
 }
 
-/* Memory that is only promised would end the process at its first use, if there is none then. */
+/* The pages are reserved now: one that could not be allocated at its first use would end the process with SIGBUS. */
 struct dfg_err *dfg_segment_new(size_t bytes, struct segment *out_segment)
 {
 	int fd = memfd_create("dfg group", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -5,7 +5,7 @@
 
 /* Counts what the instructions of a program cost, for dfg_session_profile(). */
 
-/* Of the values that it reads and writes; a new reference to a value moves nothing. */
+/* The bytes of the values that an instruction reads and writes; a new reference to a value moves none. */
 static uint64_t bytes_of(const struct activation *activation, const struct instruction *instruction)
 {
 	uint64_t bytes = 0;
