@@ -27,7 +27,7 @@ static struct dfg_err *parse_sizes(const char *text, uint64_t *out_first, uint64
 								   : DFG_ERR(DFG_USAGE, "--sizes: %s is not from the smaller to the larger", text);
 }
 
-/* A few calls, which may be verified, tell how many take some tenths of a second. */
+/* A few calls, which may be verified, show how many calls take some tenths of a second. */
 static struct dfg_err *measure(struct dfg_coordinator *coordinator, uint64_t bytes, bool verified,
 	void (*put)(void *arg, const struct dfg_bench_row *row), void *arg)
 {
@@ -52,8 +52,7 @@ static struct dfg_err *measure_all(struct dfg_distributed *distributed, uint64_t
 	session.shards = distributed->hosts.count;
 	DFG_TRY(dfg_distributed_start(distributed, &session));
 	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
-	uint64_t bytes = first;
-	for (; bytes<last; bytes = bytes> last / 4 ? last : bytes * 4)
+	for (uint64_t bytes = first; bytes < last; bytes = last / 4 < bytes ? last : bytes * 4)
 		DFG_TRY(measure(coordinator, bytes, verified, put, arg));
 	return measure(coordinator, last, verified, put, arg);
 }

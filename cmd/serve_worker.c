@@ -68,18 +68,18 @@ static void *watch_stdin(void *arg)
 	return arg;
 }
 
-/* SIGTERM: leaves an elastic run after the step; else, and at the second one, ends at once. */
+/* The first SIGTERM leaves an elastic run after the step. Otherwise, and at the second one, the worker ends at once. */
 static void *watch_signal(void *arg)
 {
 	struct serving *serving = arg;
 	sigset_t term;
-	int number_;
+	int signal_number;
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
-	while (sigwait(&term, &number_))
+	while (sigwait(&term, &signal_number))
 		continue;
 	if (dfg_worker_leave(serving->worker))
-		while (sigwait(&term, &number_))
+		while (sigwait(&term, &signal_number))
 			continue;
 	signal(SIGTERM, SIG_DFL);
 	pthread_sigmask(SIG_UNBLOCK, &term, NULL);
