@@ -8,11 +8,11 @@ struct dfg_bench_allreduce {
 	bool verified;     /* untimed calls compare each element with the closed form of the sum */
 };
 
-/* One size: times are of a call, on replica 0. */
+/* The result for one size. Percentiles of the time of a call, on replica 0. */
 struct dfg_bench_row {
 	uint64_t bytes, calls;
 	double p50_us, p99_us;
-	double seconds; /* of all calls, one after the other */
+	double seconds; /* duration of all calls, one after the other */
 };
 
 /*

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* NEAR: bytes of a call up to which they may be in caches. */
+/* NEAR: the largest number of bytes of a call that may be in caches. */
 enum { CACHE = 512 << 10, NEAR = 16 << 20, MEMORY = 64 << 20, ROUNDS = 4 };
 
 struct copy {
@@ -25,7 +25,7 @@ static void copy_part(void *arg, int64_t i)
 	}
 }
 
-/* Bytes a second, read and written; the best of some rounds. `bytes` and its copy are what a thread works on. */
+/* Bytes a second, read and written; the best of some rounds. Each thread copies `bytes` bytes. */
 static double rate(struct dfg_pool *pool, int threads, struct copy copy)
 {
 	double best = 0;

@@ -74,7 +74,7 @@ static struct dfg_err *check_order(const char *path, const struct dfg_checkpoint
 	return NULL;
 }
 
-/* Another mode is allowed: the values are those of no single run, though. */
+/* Another mode is allowed, but no single run would compute the values. */
 static void warn_of_denormals(const char *path, const struct dfg_checkpoint *found, const struct dfg_checkpoint *now,
 	const struct dfg_report *report)
 {

@@ -6,9 +6,9 @@
 
 /* The costs of the steps of a session, by node and by op, the most expensive first. */
 struct dfg_profile_row {
-	const char
-		*name;      /* of the node; "a+b+c": the nodes of a group; the op, or the ops of a group; the frame of a loop */
-	const char *op; /* "Mul+AddV2" of a group; "loop" of a compiled loop. Of a row by op the same as the name */
+	/* The name of a node, "a+b+c" for a group of nodes, or the frame of a compiled loop; in a row by op, the op. */
+	const char *name;
+	const char *op; /* "Mul+AddV2" for a group, "loop" for a compiled loop */
 	uint64_t calls, iterations, bytes;
 	double seconds, operations;
 };

@@ -175,7 +175,7 @@ struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication,
 	return dfg_err_of_file(err, model->file.graph.source);
 }
 
-/* The inputs with that many rows, DFG_UNKNOWN: of unknown number. */
+/* Finds the inputs with that many rows; DFG_UNKNOWN: those whose number of rows is unknown. */
 static uint32_t find_inputs(const struct dfg_model *model, int64_t rows, struct dfg_edge *out_edge)
 {
 	const struct dfg_graph *graph = &model->file.graph;

@@ -11,7 +11,7 @@ struct dfg_replication {
 	int64_t replicas, shards;        /* 0: not given */
 	int64_t verify;                  /* steps between two comparisons of the replicas; 0: not given */
 	const char *emulate;             /* "flip=STEP,REPLICA"; NULL: nothing */
-	int64_t min_replicas;            /* of those that may be left when others are lost; 0: not given */
+	int64_t min_replicas;            /* with which the run continues when others are lost; 0: not given */
 	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
 	const char *algorithm;           /* "auto", "direct" or "shm"; NULL: auto */
 	const char *reduce;              /* "mean" or "sum"; NULL: by the loss */
@@ -22,10 +22,13 @@ struct dfg_replication {
 	struct dfg_replica_checks checks;
 };
 
-/* The algorithm of that name; NULL: auto. DFG_USAGE. */
+/* The algorithm of that name; NULL: auto. DFG_USAGE for any other word. */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm);
 
-/* Checks the options, and sets the fields that are derived from them. DFG_USAGE for a value out of range or options that contradict each other. */
+/*
+ * Checks the options, and sets the fields that are derived from them. DFG_USAGE for a value out of range or options that
+ * contradict each other.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts);
 
 /*

@@ -130,7 +130,7 @@ static const struct {
 #undef BENCH
 };
 
-/* The numbers of benches; that of a graph in a file is BENCHES. */
+/* The numbers of benches. A graph in a file has the number BENCHES. */
 enum {
 #define BENCH(name, run_bench, NUMBER) NUMBER,
 #include "cmd/bench.def"
@@ -138,7 +138,7 @@ enum {
 	BENCHES
 };
 
-/* Some options are only for the generated graph, others for a graph in a file, or for all that runs steps. */
+/* Some options are only for the generated graph, for a graph in a file, or for the benches that run steps. */
 static struct dfg_err *check_options(int which)
 {
 	enum { MADE = 1 << GRAPH, STEPS = 1 << KERNELS | 1 << BENCHES, FILE_ONLY = 1 << BENCHES };

@@ -46,7 +46,7 @@ static void print_timing(const struct dfg_timing *timing, struct dfg_json_out *j
 	dfg_json_close(json, '}');
 }
 
-/* A part of the document that is text already, if there is any. */
+/* Adds a part of the document that is JSON already, unless it is empty. */
 static void print_part(const char *key, const struct dfg_text *part, struct dfg_json_out *json)
 {
 	if (!part->length)

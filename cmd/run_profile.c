@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --profile: what each op and each node cost. */
+/* --profile: the cost of each op and each node. */
 struct printer {
 	const struct dfg_profile *profile;
 	struct dfg_ceiling ceiling;
@@ -20,7 +20,7 @@ static double share_of_limit(const struct printer *p, const struct dfg_profile_r
 	return dfg_ceiling_share(&p->ceiling, row->seconds, row->calls, row->operations, (double)row->bytes);
 }
 
-/* The text is that of the table; a number of operations is shown where there are any. */
+/* Prints a row of the table; "-" for the rate of a node that counts no operations. */
 static void tell_row(const struct printer *p, const struct dfg_profile_row *row, bool of_node)
 {
 	char rate[24] = "-", name[700];

@@ -33,6 +33,6 @@ struct dfg_kserve_infer {
 DFG_MUST_CHECK struct dfg_err *dfg_kserve_read_infer(
 	const uint8_t *bytes, size_t size, struct dfg_arena *arena, struct dfg_kserve_infer *out_infer);
 
-/* The tensor of an input from its contents. DFG_DATA if the number or the kind of the elements is not what it says. */
+/* The tensor of an input from its contents. DFG_DATA if their number or kind does not fit. */
 DFG_MUST_CHECK struct dfg_err *dfg_kserve_read_contents(
 	const struct dfg_kserve_input *input, enum dfg_dtype dtype, struct dfg_tensor *out_tensor);

@@ -18,7 +18,7 @@ enum {
 	SPEC_LABEL = 4,
 };
 
-/* Bytes that a tensor may have beyond those of its message: one whose last value repeats. */
+/* Bytes by which a tensor may exceed its message: the last value of a shorter list is repeated. */
 enum { REPEATED_BYTES = 64 << 10 };
 
 static struct dfg_err *copy(struct dfg_arena *arena, const struct dfg_wire_field *field, const char **out)
@@ -67,7 +67,7 @@ static struct dfg_err *read_spec(const struct dfg_wire *parent, const struct dfg
 	}
 }
 
-/* The elements are copied: the message ends before the step does. */
+/* The elements are copied, so that the tensor does not depend on the message. */
 static struct dfg_err *take_tensor(const struct dfg_literal *literal, size_t message, struct dfg_tensor *out_tensor)
 {
 	size_t bytes;

@@ -9,7 +9,7 @@ struct dfg_predict_input {
 	struct dfg_tensor tensor;
 };
 
-/* A request about a model; of a prediction also the inputs, which the caller releases, and the wanted outputs. */
+/* A request about a model. That of a prediction also has inputs, which the caller releases, and names of outputs. */
 struct dfg_predict_request {
 	const char *model, *version, *signature, *label; /* "": not given; in the arena, as the lists are */
 	struct dfg_predict_input *input;
@@ -17,7 +17,7 @@ struct dfg_predict_request {
 	uint32_t n_input, n_output;
 };
 
-/* Reads a request: a prediction, or one of metadata or status. Also after an error the inputs must be released. */
+/* Reads a request for a prediction, or for metadata or status. The inputs must be released, also after an error. */
 DFG_MUST_CHECK struct dfg_err *dfg_predict_read(const uint8_t *bytes, size_t size, bool is_prediction,
 	struct dfg_arena *arena, struct dfg_predict_request *out_request);
 void dfg_predict_release(struct dfg_predict_request *request); /* the inputs; those that were taken have no dtype */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFIX = 5 }; /* of a message: whether it is compressed, and its length */
+enum { PREFIX = 5 }; /* bytes before each message: whether it is compressed, and its length */
 
 static const char content_type[] = "application/grpc";
 
@@ -30,7 +30,7 @@ static int code_of(int status)
 	return 2;
 }
 
-/* The text with all but printable ASCII percent-encoded. */
+/* Adds the text; all but printable ASCII is percent-encoded. */
 static void put_message(struct dfg_text *out, const char *text)
 {
 	for (; *text; text++)
@@ -89,7 +89,7 @@ void dfg_grpc_put_string(struct dfg_encoder *to, uint32_t field, const char *tex
 		dfg_encode_string(to, field, text, strlen(text));
 }
 
-/* The only message of the request; false: refused. */
+/* Finds the only message of the request; false: the request is refused. */
 static bool unframe(struct dfg_serving *serving, struct dfg_web_request *request, struct dfg_grpc_call *call)
 {
 	const uint8_t *body = request->body;
@@ -100,7 +100,7 @@ static bool unframe(struct dfg_serving *serving, struct dfg_web_request *request
 		dfg_serving_error(&serving->other, request, call->protocol, 501, "compressed messages are not supported");
 	else if (size < PREFIX || body[0] || length != size - PREFIX)
 		dfg_serving_error(&serving->other, request, call->protocol, 400,
-			"the body must be one message: five bytes, and as many as these say; it has %zu bytes", size);
+			"the body must be one message: five bytes, and then as many as they say; it has %zu bytes", size);
 	else {
 		call->bytes = body + PREFIX;
 		call->size = length;

@@ -33,7 +33,7 @@ void dfg_grpc_refuse(const struct dfg_grpc_call *call, struct dfg_err *err);
 /* Encodes a string as a field; "", the default, takes no bytes. */
 void dfg_grpc_put_string(struct dfg_encoder *to, uint32_t field, const char *text);
 
-/* Makes the body of an answer of the message; answers with it. Both release the encoder. */
+/* Puts a message into the body of an answer; answers a request with a message. Both release the encoder. */
 DFG_MUST_CHECK struct dfg_err *dfg_grpc_answer(struct dfg_encoder *message, struct dfg_web_answer *answer);
 void dfg_grpc_reply(
 	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, struct dfg_encoder *message);

@@ -201,7 +201,7 @@ bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving
 	return true;
 }
 
-/* X-Timeout, in seconds; or gRPC's. */
+/* Reads X-Timeout, in seconds, or grpc-timeout; false: malformed. */
 static bool set_deadline(struct dfg_serving_job *job)
 {
 	const char *text = dfg_web_field(job->request, "x-timeout");

@@ -4,7 +4,7 @@
 
 /*
  * Jobs of a model wait in the order of their rounds: a connection with many requests has one in each round, so that it
- * does not delay the others'. The current round is that of the last job taken.
+ * does not delay those of others. The current round is that of the last job taken.
  */
 static void push(struct dfg_served *served, struct dfg_serving_job *job)
 {

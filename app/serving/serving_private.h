@@ -49,7 +49,7 @@ struct dfg_served {
 	struct dfg_live_model *live;
 	struct dfg_serving_job *first, **last; /* that wait, in the order of their arrival */
 	uint32_t waiting;
-	uint64_t round, last_round; /* of the last job taken, and of the last in the list: queue.c */
+	uint64_t round, last_round; /* those of the last job taken, and of the last in the list: queue.c */
 	bool is_running;            /* a step runs; of a model that writes state, one at a time */
 	uint64_t steps;
 	struct dfg_serving_histogram seconds, queued, rows;
@@ -100,7 +100,7 @@ struct dfg_serving_job {
 	uint32_t n_output;
 	bool *needed;          /* by input: an output depends on it */
 	int64_t rows;          /* of each input, if the job may share a step; 0: it may not */
-	uint64_t round;        /* among the jobs that wait */
+	uint64_t round;        /* its position among the waiting jobs: queue.c */
 	const char *id;        /* of KServe's protocol; NULL: none */
 	bool *is_binary;       /* of KServe's: whether a requested output is sent as bytes after the JSON */
 	const uint8_t *binary; /* of KServe's: the bytes after the JSON that no input has taken yet */
@@ -176,7 +176,7 @@ void dfg_serving_metrics(struct dfg_serving *serving, struct dfg_web_request *re
 
 /* grpc.c */
 bool dfg_grpc_is(const struct dfg_web_request *request);
-/* The error of a status of HTTP. */
+/* Makes an answer the gRPC error that corresponds to a status of HTTP. */
 void dfg_grpc_fail(struct dfg_web_answer *answer, int status, const char *text);
 /* The time of the field grpc-timeout, 0 without one; false: malformed. */
 bool dfg_grpc_timeout(const struct dfg_web_request *request, uint64_t *out_ns);

@@ -1,8 +1,8 @@
 #include "app/serving/serving_private.h"
 
-/* A step, which one job has to itself, or which several jobs share whose inputs are joined along axis 0. */
+/* A step of one job, or of several jobs, whose inputs are joined along axis 0. */
 
-/* The seconds for which a client that ended its side of the connection may still read an answer. */
+/* The time for which a client that has closed its side of the connection may still read an answer. */
 static const uint64_t GRACE_NS = 1000000000;
 
 static struct dfg_err *check_in_time(const struct dfg_serving_job *job, uint64_t now)
@@ -15,7 +15,7 @@ static struct dfg_err *check_in_time(const struct dfg_serving_job *job, uint64_t
 	return NULL;
 }
 
-/* A step ends early when no job waits for its results any more: the error of the first. */
+/* A step ends early when no job waits for its results any more. Returns the error of the first job then. */
 static struct dfg_err *check_jobs(void *arg)
 {
 	uint64_t now = dfg_now();
@@ -114,7 +114,7 @@ static struct dfg_err *take_rows(const struct dfg_tensor *all, int64_t first, in
 	return NULL;
 }
 
-/* Gives each job its rows of an output; all of them the whole of an output that does not depend on the inputs. */
+/* Gives each job its rows of an output, or the whole of an output that does not depend on the inputs. */
 static struct dfg_err *divide_fetch(
 	struct dfg_serving_job *jobs, int64_t rows, uint32_t i, const struct dfg_tensor *all)
 {
@@ -163,7 +163,7 @@ static void answer(struct dfg_serving_job *job, struct dfg_err *err)
 	dfg_job_free(job);
 }
 
-/* The extent of the first input whose leading dimension is not declared; 1: there is none. */
+/* The number of rows of the first input whose leading dimension has no declared size; 1: there is none. */
 static int64_t rows_of(const struct dfg_serving_job *job)
 {
 	for (uint32_t i = 0; i < job->live->n_in; i++) {
@@ -211,7 +211,7 @@ void dfg_serving_run(struct dfg_serving_job *jobs)
 	for (const struct dfg_serving_job *job = jobs; job; job = job->next, count++)
 		rows += job->rows;
 	if (count > 1) {
-		/* an error may be the fault of one of them: each has a step of its own then, and its own error */
+		/* An error may be due to one of them: after it each job has a step, and an error, of its own. */
 		struct dfg_err *err = run_joined(jobs, count, rows);
 		joined = !err;
 		dfg_err_free(err);

@@ -52,11 +52,10 @@ struct dfg_web_answer {
 	char field[64];     /* one more header line, such as "retry-after: 1"; "": none */
 	const char *policy; /* the Content-Security-Policy of a page, or NULL; borrowed until the server ends */
 	struct dfg_text body;
-	bool
-		is_grpc; /* of HTTP/2: the status and the message, percent-encoded, follow the body as trailers; the message is taken */
-	int grpc_status;
-	struct dfg_text grpc_message;
-	bool with_head; /* the answer to HEAD: the body is not sent, its length is */
+	bool is_grpc;                 /* over HTTP/2: the status and the message follow the body as trailers */
+	int grpc_status;              /* if is_grpc */
+	struct dfg_text grpc_message; /* if is_grpc: percent-encoded; it is taken */
+	bool with_head;               /* the answer to HEAD: the body is not sent, its length is */
 };
 
 /* Answers the request, which is freed. Called once for each request, on any thread. */

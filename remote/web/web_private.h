@@ -72,7 +72,7 @@ struct dfg_web {
 	bool any_dead;
 	struct dfg_web_connection *connections;
 	uint32_t count;
-	uint64_t numbers; /* of connections, that are given away */
+	uint64_t numbers; /* the last number given to a connection; 0: none was */
 	size_t bodies;    /* bytes of bodies that are held */
 	uint64_t tick_ns;
 	pthread_mutex_t lock; /* guards `answered` */

@@ -163,7 +163,7 @@ has answer.2 '{"predictions":[30]}'
 has answer.9 '9'
 stop
 
-# A connection with many requests does not delay the others': one of each is served in turn.
+# A connection with many requests does not delay the others: the connections are served in turn.
 cat >slow.pbtxt <<'X'
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
 node { name: "y" op: "Dfg>Sleep" input: "x" attr { key: "T" value { type: DT_FLOAT } } attr { key: "ms" value { i: 150 } } }

@@ -152,7 +152,7 @@ for xs in entry("x", 1, [2, 3], field(4, x)), entry("x", 1, [2, 3], field(5, x))
     assert set(got) == {b"y", b"z"} and got[b"y"][4] == y and got[b"z"][4] == z and got[b"z"][1] == 1, got
 assert fields(got[b"y"][2]) == [(2, field(1, 2)), (2, field(1, 3))]
 assert set(predict(spec("two", field(3, "serving_default"), field(2, field(1, 1))), field(3, "z"), xs, ks)) == {b"z"}
-# A value that stands for all.
+# One value, which is repeated for all elements.
 assert predict(spec(), field(3, "y"), entry("x", 1, [1, 3], field(5, x[:4])))[b"y"][4] == struct.pack("<3f", 3, 3, 3)
 refused(3, "its type is f64[2,3], must be f32[?,3]", PREDICT, spec() + entry("x", 2, [2, 3], field(4, x + x)))
 refused(3, "fewer values", PREDICT, spec() + entry("x", 1, [1 << 40, 3], field(5, x[:4])))
