@@ -54,22 +54,24 @@ static struct dfg_err *check_put(
 		dfg_type_words(dtype, &shape).s, dfg_type_words(component->dtype, &component->shape).s);
 }
 
-struct dfg_err *dfg_queue_put_shape(struct dfg_infer *node)
+/* Checks all components that are put: one element, or rows of elements. */
+static struct dfg_err *check_puts(const struct dfg_infer *node, bool has_rows)
 {
 	const struct dfg_component_types *component;
 	DFG_TRY(components_of(node, node->call->n_in - 1u, &component));
 	for (uint32_t i = 0; component && i < component->count; i++)
-		DFG_TRY(check_put(node, (int)i, &component->item[i], false));
+		DFG_TRY(check_put(node, (int)i, &component->item[i], has_rows));
 	return NULL;
+}
+
+struct dfg_err *dfg_queue_put_shape(struct dfg_infer *node)
+{
+	return check_puts(node, false);
 }
 
 struct dfg_err *dfg_queue_put_many_shape(struct dfg_infer *node)
 {
-	const struct dfg_component_types *component;
-	DFG_TRY(components_of(node, node->call->n_in - 1u, &component));
-	for (uint32_t i = 0; component && i < component->count; i++)
-		DFG_TRY(check_put(node, (int)i, &component->item[i], true));
-	return NULL;
+	return check_puts(node, true);
 }
 
 /* *rows: the number of elements taken, or DFG_UNKNOWN; NULL: a single element, without a dimension for rows. */
