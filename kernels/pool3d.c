@@ -72,7 +72,7 @@ static struct dfg_err *average_grad_shape(struct dfg_infer *node)
 }
 
 /* Pools the volume, or the output if it is NULL; `grad` is NULL unless the pooling reads a gradient. */
-static struct dfg_err *run(
+static struct dfg_err *pool_volume(
 	struct dfg_kernel *ctx, enum dfg_pooling pooling, const struct dfg_tensor *volume, const struct dfg_tensor *grad)
 {
 	struct dfg_window window;
@@ -86,22 +86,22 @@ static struct dfg_err *run(
 
 static struct dfg_err *max_pool(struct dfg_kernel *ctx)
 {
-	return run(ctx, DFG_POOL_MAX, dfg_kernel_input(ctx, 0), NULL);
+	return pool_volume(ctx, DFG_POOL_MAX, dfg_kernel_input(ctx, 0), NULL);
 }
 
 static struct dfg_err *average_pool(struct dfg_kernel *ctx)
 {
-	return run(ctx, DFG_POOL_MEAN, dfg_kernel_input(ctx, 0), NULL);
+	return pool_volume(ctx, DFG_POOL_MEAN, dfg_kernel_input(ctx, 0), NULL);
 }
 
 static struct dfg_err *max_pool_grad(struct dfg_kernel *ctx)
 {
-	return run(ctx, DFG_POOL_MAX_GRADIENT, dfg_kernel_input(ctx, 0), dfg_kernel_input(ctx, 2));
+	return pool_volume(ctx, DFG_POOL_MAX_GRADIENT, dfg_kernel_input(ctx, 0), dfg_kernel_input(ctx, 2));
 }
 
 static struct dfg_err *max_pool_pick(struct dfg_kernel *ctx)
 {
-	return run(ctx, DFG_POOL_MAX_ELEMENTS, dfg_kernel_input(ctx, 0), dfg_kernel_input(ctx, 2));
+	return pool_volume(ctx, DFG_POOL_MAX_ELEMENTS, dfg_kernel_input(ctx, 0), dfg_kernel_input(ctx, 2));
 }
 
 static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
@@ -111,7 +111,7 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 		if (dfg_tensor_int(sizes, i) < 0)
 			return DFG_ERR(
 				DFG_DATA, "'orig_input_shape' has negative dimension %lld", (long long)dfg_tensor_int(sizes, i));
-	return run(ctx, DFG_POOL_MEAN_GRADIENT, NULL, dfg_kernel_input(ctx, 1));
+	return pool_volume(ctx, DFG_POOL_MEAN_GRADIENT, NULL, dfg_kernel_input(ctx, 1));
 }
 
 #define ATTRS                                                                                                   \

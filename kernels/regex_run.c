@@ -42,7 +42,7 @@ static bool has(const struct dfg_regex_threads *threads, uint32_t pc)
 	return place < threads->count && threads->pc[place] == pc;
 }
 
-static void push(struct dfg_regex_entry *stack, size_t *depth, int64_t pc, int64_t value)
+static void push_entry(struct dfg_regex_entry *stack, size_t *depth, int64_t pc, int64_t value)
 {
 	stack[(*depth)++] = (struct dfg_regex_entry){pc, value};
 }
@@ -57,22 +57,22 @@ static void follow(const struct search *s, struct dfg_regex_entry *stack, size_t
 	case DFG_REGEX_MATCH:
 		return;
 	case DFG_REGEX_JUMP:
-		push(stack, depth, (int64_t)pc + i->first, 0);
+		push_entry(stack, depth, (int64_t)pc + i->first, 0);
 		return;
 	case DFG_REGEX_SPLIT:
-		push(stack, depth, (int64_t)pc + i->second, 0);
-		push(stack, depth, (int64_t)pc + i->first, 0);
+		push_entry(stack, depth, (int64_t)pc + i->second, 0);
+		push_entry(stack, depth, (int64_t)pc + i->first, 0);
 		return;
 	case DFG_REGEX_SAVE:
 		if (i->first < DFG_REGEX_SLOTS) {
-			push(stack, depth, -1 - i->first, slot[i->first]);
+			push_entry(stack, depth, -1 - i->first, slot[i->first]);
 			slot[i->first] = (int64_t)at;
 		}
-		push(stack, depth, (int64_t)pc + 1, 0);
+		push_entry(stack, depth, (int64_t)pc + 1, 0);
 		return;
 	default:
 		if (holds(s, i->code, at))
-			push(stack, depth, (int64_t)pc + 1, 0);
+			push_entry(stack, depth, (int64_t)pc + 1, 0);
 	}
 }
 
@@ -81,7 +81,7 @@ static void add(const struct search *s, struct dfg_regex_threads *threads, uint3
 {
 	struct dfg_regex_entry *stack = s->regex->stack;
 	size_t depth = 0;
-	push(stack, &depth, first, 0);
+	push_entry(stack, &depth, first, 0);
 	while (depth) {
 		struct dfg_regex_entry entry = stack[--depth];
 		if (entry.pc < 0) {
@@ -142,7 +142,7 @@ static void begin_thread(const struct search *s, size_t at)
 	add(s, s->regex->now, 0, at);
 }
 
-/* Bytes that are not UTF-8 are in no set: UINT32_MAX. */
+/* Runs the machine over the text from byte `from` on. A byte that is not UTF-8 is read as UINT32_MAX, which is in no set. */
 static bool search(const struct search *s, size_t from, int64_t *out_slot)
 {
 	struct dfg_regex *regex = s->regex;
@@ -152,9 +152,8 @@ static bool search(const struct search *s, size_t from, int64_t *out_slot)
 		uint32_t code = UINT32_MAX;
 		if (!found && (!s->whole || at == 0))
 			begin_thread(s, at);
-		if (!regex->now->count)
-			if (found || s->whole)
-				return found;
+		if (!regex->now->count && (found || s->whole))
+			return found;
 		size_t size = at < s->length ? dfg_utf8_get(s->text + at, s->length - at, &code) : 0;
 		if (at < s->length && !size) {
 			size = 1;

@@ -221,7 +221,7 @@ static struct dfg_err *put_ngram(
 	return dfg_kernel_string(g->ctx, 0, g->count++, g->text.s, g->text.length);
 }
 
-/* The limit keeps the product of tokens and width small, which an attribute could make large. */
+/* Widths with padding are limited, because an attribute could otherwise make any number of long strings of few tokens. */
 static struct dfg_err *ngrams_of(struct ngrams *g, const struct dfg_string *token, int64_t n)
 {
 	enum { WIDEST = 4096 };
