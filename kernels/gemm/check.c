@@ -20,9 +20,9 @@ static const struct shape {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, ELEMENTS = 4100 * 43 };
 
-/* a and b, both results, and b packed. */
+/* The factors, the result and the one expected, and b packed. */
 struct check {
-	float *a, *b, *c, *want, *packed;
+	float *a, *b, *c, *expected, *packed;
 };
 
 static void fill(float *x, uint32_t seed)
@@ -50,8 +50,8 @@ static bool is_same(const struct check *check, const struct shape *shape, const 
 		functions->packed(&p, check->a, check->packed, check->c);
 	} else
 		functions->product(&p, check->a, check->b, check->c);
-	dfg_product_generic.f32->product(&p, check->a, check->b, check->want);
-	return !memcmp(check->c, check->want, (size_t)(p.m * p.n) * sizeof *check->c);
+	dfg_product_generic.f32->product(&p, check->a, check->b, check->expected);
+	return !memcmp(check->c, check->expected, (size_t)(p.m * p.n) * sizeof *check->c);
 }
 
 static struct dfg_err *check_shapes(const struct check *check, const struct dfg_product_variant *variant)
