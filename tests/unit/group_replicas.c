@@ -1,59 +1,10 @@
-#include "tests/unit/test.h"
-
-#include "lib/exec/group/group.h"
-#include "lib/exec/transport/link_memory.h"
+#include "tests/unit/replicas.h"
 
 #include <string.h>
 
 /* The all-reduce over several replicas gives the bits of one process, whatever the replicas, rows and types. */
 
-enum { MOST = 5, TENSORS = 3 };
-
-struct replicas {
-	uint32_t count;
-	struct node {
-		struct replicas *all;
-		struct dfg_group *group;
-		struct dfg_link *to[MOST];
-		uint32_t self;
-	} node[MOST];
-};
-
-static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
-{
-	dfg_group_deliver(((struct node *)arg)->group, peer, message);
-}
-
-static void lost(void *arg, uint32_t peer, struct dfg_err *err)
-{
-	dfg_group_lost(((struct node *)arg)->group, peer, err);
-}
-
-static void begin(struct replicas *all, uint32_t count)
-{
-	*all = (struct replicas){.count = count};
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t k = 0; k < i; k++) {
-			struct dfg_link_sink one = {.arg = &all->node[i], .deliver = deliver, .lost = lost};
-			struct dfg_link_sink two = {.arg = &all->node[k], .deliver = deliver, .lost = lost};
-			succeeds(dfg_link_memory_pair(&one, k, &two, i, &all->node[i].to[k], &all->node[k].to[i]));
-		}
-	for (uint32_t i = 0; i < count; i++) {
-		all->node[i].self = i;
-		succeeds(
-			dfg_group_new((const struct dfg_link *const *)all->node[i].to, i, count, DFG_KEEP, &all->node[i].group));
-	}
-}
-
-static void end(struct replicas *all)
-{
-	for (uint32_t i = 0; i < all->count; i++)
-		for (uint32_t k = 0; k < all->count; k++)
-			if (all->node[i].to[k])
-				all->node[i].to[k]->kind->close(all->node[i].to[k]);
-	for (uint32_t i = 0; i < all->count; i++)
-		dfg_group_free(all->node[i].group);
-}
+enum { TENSORS = 3 };
 
 static const struct dfg_shape shape[TENSORS] = {
 	{.rank = 1, .dim = {77}}, {.rank = 2, .dim = {3, 0}}, {.rank = 2, .dim = {5, 3}}};
@@ -136,10 +87,10 @@ static void replicas_add_as_one_process(void **state)
 	struct dfg_group *group;
 	succeeds(dfg_state_init(&alone));
 	succeeds(dfg_group_of(&alone, &group));
-	for (uint32_t count = 2; count <= MOST; count++) {
+	for (uint32_t count = 2; count <= REPLICAS_MOST; count++) {
 		struct replicas all;
 		uint64_t step = 0;
-		begin(&all, count);
+		replicas_begin(&all, count, DFG_KEEP);
 		for (uint32_t shards = count; shards <= 12; shards += shards < 6 ? 1 : 3)
 			for (int b = 0; b < 4; b++)
 				for (int t = 0; t < 4; t++) {
@@ -149,7 +100,7 @@ static void replicas_add_as_one_process(void **state)
 					for (int i = 0; i < TENSORS; i++)
 						dfg_tensor_release(&wanted[i]);
 				}
-		end(&all);
+		replicas_end(&all);
 	}
 	dfg_state_release(&alone);
 }
@@ -162,11 +113,11 @@ static void bytes_are_twice_the_bucket_for_each_other_replica(void **state)
 	struct dfg_group *group;
 	succeeds(dfg_state_init(&alone));
 	succeeds(dfg_group_of(&alone, &group));
-	for (uint32_t count = 2; count <= MOST; count++) {
+	for (uint32_t count = 2; count <= REPLICAS_MOST; count++) {
 		struct replicas all;
 		struct dfg_tensor wanted[TENSORS];
 		uint64_t bytes = 0, messages = 0;
-		begin(&all, count);
+		replicas_begin(&all, count, DFG_KEEP);
 		one_process(group, count, 10, false, DFG_F32, wanted);
 		all_get(&all, 1, count, 10, false, DFG_F32, wanted);
 		for (uint32_t i = 0; i < count; i++)
@@ -180,7 +131,7 @@ static void bytes_are_twice_the_bucket_for_each_other_replica(void **state)
 		assert_int_equal(bytes, 2 * (count - 1) * (80 + 16) * 4); /* 77 and 15 elements, in lines of 16 */
 		for (int i = 0; i < TENSORS; i++)
 			dfg_tensor_release(&wanted[i]);
-		end(&all);
+		replicas_end(&all);
 	}
 	dfg_state_release(&alone);
 }
@@ -190,7 +141,7 @@ static void a_wait_names_what_is_missing(void **state)
 	(void)state;
 	struct replicas all;
 	struct dfg_shard first = dfg_shard_of(0, 2, 4);
-	begin(&all, 2);
+	replicas_begin(&all, 2, DFG_KEEP);
 	dfg_group_join(all.node[0].group, 1, 2, 4);
 	contribute(all.node[0].group, &first, false, DFG_F32);
 	fails(dfg_group_wait(all.node[0].group, 2, 0.01), DFG_DEADLINE, "bucket 2 still waits for shard 1 of replica 1");
@@ -202,7 +153,7 @@ static void a_wait_names_what_is_missing(void **state)
 	all.node[1].to[0] = NULL;
 	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_UNAVAILABLE, "bucket 2 waited for");
 	dfg_group_end(all.node[0].group);
-	end(&all);
+	replicas_end(&all);
 }
 
 /* 21. The replicas that are left divide the shards anew; what they still get of the epoch before is dropped and counted. */
@@ -218,7 +169,7 @@ static void an_epoch_has_other_members(void **state)
 	succeeds(dfg_state_init(&alone));
 	succeeds(dfg_group_of(&alone, &group));
 	one_process(group, 4, 10, false, DFG_F32, wanted);
-	begin(&all, 3);
+	replicas_begin(&all, 3, DFG_KEEP);
 	for (uint32_t i = 0; i < 2; i++) {
 		dfg_group_join(all.node[i].group, 1, 4, 10);
 		dfg_group_lost(all.node[i].group, 2, DFG_ERR(DFG_UNAVAILABLE, "gone"));
@@ -245,7 +196,7 @@ static void an_epoch_has_other_members(void **state)
 	members_get(&all, 1, 3, 4, 10, false, DFG_F32, wanted);
 	for (int i = 0; i < TENSORS; i++)
 		dfg_tensor_release(&wanted[i]);
-	end(&all);
+	replicas_end(&all);
 	dfg_state_release(&alone);
 }
 
@@ -274,7 +225,7 @@ static void lies_fail_the_step(void **state)
 		struct dfg_shard first = dfg_shard_of(0, 2, 4);
 		struct dfg_message message = {
 			.kind = DFG_MESSAGE_REDUCE, .key = {.step = 1, .number = 2, .depth = lie[i].depth}};
-		begin(&all, 2);
+		replicas_begin(&all, 2, DFG_KEEP);
 		dfg_group_join(all.node[0].group, 1, 2, 4);
 		contribute(all.node[0].group, &first, false, DFG_F32);
 		memcpy(message.key.iteration, lie[i].field, sizeof lie[i].field);
@@ -282,7 +233,7 @@ static void lies_fail_the_step(void **state)
 		dfg_group_deliver(all.node[0].group, 1, &message);
 		fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_PROTOCOL, "replica 1");
 		dfg_group_end(all.node[0].group);
-		end(&all);
+		replicas_end(&all);
 	}
 }
 

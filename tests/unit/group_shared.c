@@ -1,9 +1,7 @@
 #define _GNU_SOURCE
-#include "tests/unit/test.h"
+#include "tests/unit/replicas.h"
 
-#include "lib/exec/group/group.h"
 #include "lib/exec/group/shared.h"
-#include "lib/exec/transport/link_memory.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -14,83 +12,36 @@
 
 enum { MOST = 4, TENSORS = 2, BUCKETS = 2, STEPS = 3 };
 
-struct replicas {
-	uint32_t count, shards;
+struct sharing {
+	struct replicas replicas;
+	uint32_t shards;
 	int64_t batch;
 	bool is_sum;
 	enum dfg_dtype dtype;
 	const struct dfg_tensor *wanted; /* by step, bucket, tensor */
-	struct node {
-		struct replicas *all;
-		struct dfg_group *group;
-		struct dfg_link *to[MOST];
-		uint32_t self;
-		pthread_t thread;
-	} node[MOST];
 };
 
-static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
-{
-	dfg_group_deliver(((struct node *)arg)->group, peer, message);
-}
-
-static void lost(void *arg, uint32_t peer, struct dfg_err *err)
-{
-	dfg_group_lost(((struct node *)arg)->group, peer, err);
-}
-
-static void passed(void *arg, uint32_t peer, uint64_t tag, int fd)
-{
-	dfg_group_passed(((struct node *)arg)->group, peer, tag, fd);
-}
-
-static struct dfg_link_sink sink_of(struct node *node)
-{
-	return (struct dfg_link_sink){.arg = node, .deliver = deliver, .lost = lost, .passed = passed};
-}
-
-static void begin(struct replicas *all, uint32_t count)
-{
-	*all = (struct replicas){.count = count};
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t k = 0; k < i; k++) {
-			struct dfg_link_sink one = sink_of(&all->node[i]), two = sink_of(&all->node[k]);
-			succeeds(dfg_link_memory_pair(&one, k, &two, i, &all->node[i].to[k], &all->node[k].to[i]));
-		}
-	for (uint32_t i = 0; i < count; i++) {
-		all->node[i].all = all;
-		all->node[i].self = i;
-		succeeds(
-			dfg_group_new((const struct dfg_link *const *)all->node[i].to, i, count, DFG_FLUSH, &all->node[i].group));
-	}
-}
-
-static void end(struct replicas *all)
-{
-	for (uint32_t i = 0; i < all->count; i++)
-		for (uint32_t k = 0; k < all->count; k++)
-			if (all->node[i].to[k])
-				all->node[i].to[k]->kind->close(all->node[i].to[k]);
-	for (uint32_t i = 0; i < all->count; i++)
-		dfg_group_free(all->node[i].group);
-}
+struct replica_thread {
+	pthread_t id;
+	const struct sharing *all;
+	uint32_t self; /* the number of the replica */
+};
 
 /* A small bucket, which one replica adds, and one in slices that no block divides. */
 static struct dfg_shape shape[BUCKETS][TENSORS] = {
 	{{.rank = 1, .dim = {77}}, {.rank = 2, .dim = {3, 0}}}, {{.rank = 1, .dim = {20003}}, {.rank = 2, .dim = {5, 3}}}};
 
-static void lay_out(struct replicas *all, uint64_t tag)
+static void lay_out(struct sharing *all, uint64_t tag)
 {
 	struct dfg_bucket_layout layout[BUCKETS];
 	for (uint32_t b = 0; b < BUCKETS; b++)
 		layout[b] = (struct dfg_bucket_layout){
 			.number = b, .n = TENSORS, .is_sum = all->is_sum, .dtype = all->dtype, .shape = shape[b]};
-	for (uint32_t r = all->count; r--;)
-		succeeds(dfg_group_lay_out(all->node[r].group, tag, all->shards, layout, BUCKETS));
+	for (uint32_t r = all->replicas.count; r--;)
+		succeeds(dfg_group_lay_out(all->replicas.node[r].group, tag, all->shards, layout, BUCKETS));
 }
 
-static void contribute(
-	struct dfg_group *group, const struct dfg_shard *shard, const struct replicas *all, uint64_t step)
+static void contribute(struct dfg_group *group, const struct dfg_shard *shard, const struct sharing *all, uint64_t step)
 {
 	dfg_group_enter(group, shard);
 	for (uint32_t b = 0; b < BUCKETS; b++) {
@@ -114,7 +65,7 @@ static void contribute(
 }
 
 static void contribute_range(
-	struct dfg_group *group, const struct dfg_shard *range, struct replicas *all, uint64_t step)
+	struct dfg_group *group, const struct dfg_shard *range, const struct sharing *all, uint64_t step)
 {
 	for (int64_t j = range->first; j < range->first + range->rows; j++) {
 		struct dfg_shard shard = dfg_shard_of((uint32_t)j, all->shards, all->batch);
@@ -123,7 +74,7 @@ static void contribute_range(
 	}
 }
 
-static void one_process(struct dfg_group *group, struct replicas *all, struct dfg_tensor *out)
+static void one_process(struct dfg_group *group, struct sharing *all, struct dfg_tensor *out)
 {
 	for (uint64_t step = 1; step <= STEPS; step++) {
 		const struct dfg_shard range = {.rows = all->shards};
@@ -138,19 +89,20 @@ static void one_process(struct dfg_group *group, struct replicas *all, struct df
 /* A replica's steps. The results of the first are kept, as by a variable, and must not change. */
 static void *live(void *arg)
 {
-	struct node *node = arg;
-	struct replicas *all = node->all;
+	const struct replica_thread *thread = arg;
+	const struct sharing *all = thread->all;
+	struct dfg_group *group = all->replicas.node[thread->self].group;
 	struct dfg_tensor kept[BUCKETS * TENSORS];
-	struct dfg_shard range = dfg_group_range(node->self, all->count, all->shards);
+	struct dfg_shard range = dfg_group_range(thread->self, all->replicas.count, all->shards);
 	for (uint64_t step = 1; step <= STEPS; step++) {
 		const struct dfg_tensor *wanted = all->wanted + (step - 1) * BUCKETS * TENSORS;
-		dfg_group_join(node->group, step, all->shards, all->batch);
-		contribute_range(node->group, &range, all, step);
+		dfg_group_join(group, step, all->shards, all->batch);
+		contribute_range(group, &range, all, step);
 		for (uint32_t b = 0; b < BUCKETS; b++)
-			succeeds(dfg_group_wait(node->group, b, 60));
+			succeeds(dfg_group_wait(group, b, 60));
 		for (uint32_t i = 0; i < BUCKETS * TENSORS; i++) {
 			struct dfg_tensor got;
-			succeeds(dfg_group_result(node->group, i / TENSORS, i % TENSORS, &got));
+			succeeds(dfg_group_result(group, i / TENSORS, i % TENSORS, &got));
 			assert_int_equal(got.dtype, all->dtype);
 			assert_memory_equal(got.data, wanted[i].data, dfg_tensor_bytes(&got));
 			if (step == 1)
@@ -158,7 +110,7 @@ static void *live(void *arg)
 			else
 				dfg_tensor_release(&got);
 		}
-		dfg_group_end(node->group);
+		dfg_group_end(group);
 	}
 	for (uint32_t i = 0; i < BUCKETS * TENSORS; i++) {
 		assert_memory_equal(kept[i].data, all->wanted[i].data, dfg_tensor_bytes(&kept[i]));
@@ -177,10 +129,11 @@ static void shared_memory_gives_the_bits_of_one_process(void **state)
 	succeeds(dfg_state_init(&alone));
 	succeeds(dfg_group_of(&alone, &group));
 	for (uint32_t count = 2; count <= MOST; count++) {
-		struct replicas all;
+		struct sharing all = {.shards = count};
+		struct replica_thread thread[MOST];
 		uint64_t tag = 0;
-		begin(&all, count);
-		for (all.shards = count; all.shards <= 7; all.shards++)
+		replicas_begin(&all.replicas, count, DFG_FLUSH);
+		for (; all.shards <= 7; all.shards++)
 			for (int b = 0; b < 4; b++) {
 				struct dfg_tensor wanted[STEPS * BUCKETS * TENSORS];
 				all.batch = batches[b];
@@ -189,44 +142,46 @@ static void shared_memory_gives_the_bits_of_one_process(void **state)
 				one_process(group, &all, wanted);
 				all.wanted = wanted;
 				lay_out(&all, ++tag);
+				for (uint32_t r = 0; r < count; r++) {
+					thread[r] = (struct replica_thread){.all = &all, .self = r};
+					assert_int_equal(pthread_create(&thread[r].id, NULL, live, &thread[r]), 0);
+				}
 				for (uint32_t r = 0; r < count; r++)
-					assert_int_equal(pthread_create(&all.node[r].thread, NULL, live, &all.node[r]), 0);
-				for (uint32_t r = 0; r < count; r++)
-					pthread_join(all.node[r].thread, NULL);
+					pthread_join(thread[r].id, NULL);
 				for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 					dfg_tensor_release(&wanted[i]);
 			}
-		end(&all);
+		replicas_end(&all.replicas);
 	}
 	dfg_state_release(&alone);
 }
 
-static void two(struct replicas *all)
+static void two(struct sharing *all)
 {
-	begin(all, 2);
-	all->shards = 2;
-	all->batch = 4;
-	all->dtype = DFG_F32;
+	*all = (struct sharing){.shards = 2, .batch = 4, .dtype = DFG_F32};
+	replicas_begin(&all->replicas, 2, DFG_FLUSH);
 	lay_out(all, 1);
 	for (uint32_t r = 0; r < 2; r++)
-		dfg_group_join(all->node[r].group, 1, 2, 4);
+		dfg_group_join(all->replicas.node[r].group, 1, 2, 4);
 }
 
 static void a_wait_names_what_is_missing(void **state)
 {
 	(void)state;
-	struct replicas all;
+	struct sharing all;
 	const struct dfg_shard first = dfg_shard_of(0, 2, 4), second = dfg_shard_of(1, 2, 4);
 	two(&all);
-	contribute(all.node[1].group, &second, &all, 1);
-	fails(dfg_group_wait(all.node[1].group, 1, 0.01), DFG_DEADLINE, "bucket 1 still waits for shard 0 of replica 0");
-	contribute(all.node[0].group, &first, &all, 1);
-	fails(dfg_group_wait(all.node[0].group, 1, 0.01), DFG_DEADLINE, "bucket 1 still waits for the sum of replica 1");
-	dfg_group_fail(all.node[0].group, DFG_ERR(DFG_STOPPED, "elsewhere"));
-	fails(dfg_group_wait(all.node[0].group, 1, 0), DFG_STOPPED, "elsewhere");
-	dfg_group_end(all.node[0].group);
-	dfg_group_end(all.node[1].group);
-	end(&all);
+	contribute(all.replicas.node[1].group, &second, &all, 1);
+	fails(dfg_group_wait(all.replicas.node[1].group, 1, 0.01), DFG_DEADLINE,
+		"bucket 1 still waits for shard 0 of replica 0");
+	contribute(all.replicas.node[0].group, &first, &all, 1);
+	fails(dfg_group_wait(all.replicas.node[0].group, 1, 0.01), DFG_DEADLINE,
+		"bucket 1 still waits for the sum of replica 1");
+	dfg_group_fail(all.replicas.node[0].group, DFG_ERR(DFG_STOPPED, "elsewhere"));
+	fails(dfg_group_wait(all.replicas.node[0].group, 1, 0), DFG_STOPPED, "elsewhere");
+	dfg_group_end(all.replicas.node[0].group);
+	dfg_group_end(all.replicas.node[1].group);
+	replicas_end(&all.replicas);
 }
 
 static void *fail_soon(void *arg)
@@ -239,17 +194,17 @@ static void *fail_soon(void *arg)
 static void a_loss_wakes_a_replica_that_sleeps(void **state)
 {
 	(void)state;
-	struct replicas all;
+	struct sharing all;
 	pthread_t thread;
 	const struct dfg_shard first = dfg_shard_of(0, 2, 4);
 	two(&all);
-	contribute(all.node[0].group, &first, &all, 1);
-	pthread_create(&thread, NULL, fail_soon, all.node[0].group);
-	fails(dfg_group_wait(all.node[0].group, 1, 0), DFG_UNAVAILABLE, "gone");
+	contribute(all.replicas.node[0].group, &first, &all, 1);
+	pthread_create(&thread, NULL, fail_soon, all.replicas.node[0].group);
+	fails(dfg_group_wait(all.replicas.node[0].group, 1, 0), DFG_UNAVAILABLE, "gone");
 	pthread_join(thread, NULL);
-	dfg_group_end(all.node[0].group);
-	dfg_group_end(all.node[1].group);
-	end(&all);
+	dfg_group_end(all.replicas.node[0].group);
+	dfg_group_end(all.replicas.node[1].group);
+	replicas_end(&all.replicas);
 }
 
 /* Values that a peer writes may make the result wrong or late, but do not change other memory of this process. */
@@ -258,11 +213,11 @@ static void lies_give_a_wrong_sum_or_none(void **state)
 	(void)state;
 	uint32_t random = 1;
 	for (int round = 0; round < 300; round++) {
-		struct replicas all;
+		struct sharing all;
 		const struct dfg_shard first = dfg_shard_of(0, 2, 4);
 		two(&all);
-		contribute(all.node[0].group, &first, &all, 1);
-		struct group_shared *shared = all.node[0].group->shared;
+		contribute(all.replicas.node[0].group, &first, &all, 1);
+		struct group_shared *shared = all.replicas.node[0].group->shared;
 		uint32_t *word = (uint32_t *)shared->base;
 		for (size_t i = 0; i < shared->results / sizeof *word; i++) {
 			random = random * 1664525 + 1013904223;
@@ -272,13 +227,13 @@ static void lies_give_a_wrong_sum_or_none(void **state)
 			word[i] = kind < 6 ? 1 : kind < 8 ? UINT32_MAX : kind < 12 ? random : word[i];
 		}
 		for (uint32_t b = 0; b < BUCKETS; b++) {
-			struct dfg_err *err = dfg_group_wait(all.node[0].group, b, 0.001);
+			struct dfg_err *err = dfg_group_wait(all.replicas.node[0].group, b, 0.001);
 			assert_true(!err || err->code == DFG_DEADLINE);
 			dfg_err_free(err);
 		}
-		dfg_group_end(all.node[0].group);
-		dfg_group_end(all.node[1].group);
-		end(&all);
+		dfg_group_end(all.replicas.node[0].group);
+		dfg_group_end(all.replicas.node[1].group);
+		replicas_end(&all.replicas);
 	}
 }
 
@@ -292,10 +247,10 @@ static void a_malformed_segment_is_refused(void **state)
 		bool file;
 	} row[] = {{0, 0, false}, {4096, F_SEAL_SHRINK, false}, {-4096, F_SEAL_SHRINK, false}, {0, 0, true}};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		struct replicas all;
+		struct sharing all;
 		const struct dfg_shard second = dfg_shard_of(1, 2, 4);
 		two(&all);
-		struct dfg_group *group = all.node[1].group;
+		struct dfg_group *group = all.replicas.node[1].group;
 		int fd = row[i].file ? open("/dev/null", O_RDWR | O_CLOEXEC) : memfd_create("lie", MFD_ALLOW_SEALING);
 		if (!row[i].file)
 			assert_int_equal(ftruncate(fd, (off_t)group->shared->bytes + row[i].more), 0);
@@ -309,8 +264,8 @@ static void a_malformed_segment_is_refused(void **state)
 			DFG_PROTOCOL, "not a sealed segment");
 		dfg_tensor_release(&tensor);
 		dfg_group_end(group);
-		dfg_group_end(all.node[0].group);
-		end(&all);
+		dfg_group_end(all.replicas.node[0].group);
+		replicas_end(&all.replicas);
 	}
 }
 
@@ -318,31 +273,31 @@ static void a_malformed_segment_is_refused(void **state)
 static void a_place_is_the_memory_of_the_bucket(void **state)
 {
 	(void)state;
-	struct replicas all;
+	struct sharing all;
 	two(&all);
 	for (uint32_t r = 0; r < 2; r++) {
 		const struct dfg_shard shard = dfg_shard_of(r, 2, 4);
 		struct dfg_tensor tensor[TENSORS];
 		const struct dfg_tensor *list[] = {&tensor[0], &tensor[1]};
-		dfg_group_enter(all.node[r].group, &shard);
+		dfg_group_enter(all.replicas.node[r].group, &shard);
 		for (uint32_t i = 0; i < TENSORS; i++)
-			succeeds(dfg_group_place(all.node[r].group, 0, i, &tensor[i]));
+			succeeds(dfg_group_place(all.replicas.node[r].group, 0, i, &tensor[i]));
 		for (int i = 0; i < 77; i++)
 			((float *)tensor[0].data)[i] = (float)(i + (int)r);
-		succeeds(dfg_group_contribute(
-			all.node[r].group, &(struct dfg_contribution){.bucket = 0, .is_sum = true, .tensor = list, .n = TENSORS}));
-		dfg_group_enter(all.node[r].group, NULL);
+		succeeds(dfg_group_contribute(all.replicas.node[r].group,
+			&(struct dfg_contribution){.bucket = 0, .is_sum = true, .tensor = list, .n = TENSORS}));
+		dfg_group_enter(all.replicas.node[r].group, NULL);
 	}
 	for (uint32_t r = 0; r < 2; r++) {
 		struct dfg_tensor got;
-		succeeds(dfg_group_wait(all.node[r].group, 0, 60));
-		succeeds(dfg_group_result(all.node[r].group, 0, 0, &got));
+		succeeds(dfg_group_wait(all.replicas.node[r].group, 0, 60));
+		succeeds(dfg_group_result(all.replicas.node[r].group, 0, 0, &got));
 		for (int i = 0; i < 77; i++)
 			assert_true(((float *)got.data)[i] == (float)(2 * i + 1));
 		dfg_tensor_release(&got);
-		dfg_group_end(all.node[r].group);
+		dfg_group_end(all.replicas.node[r].group);
 	}
-	end(&all);
+	replicas_end(&all.replicas);
 }
 
 int main(void)
