@@ -22,14 +22,6 @@ enum {
 	INPUT_CONTENTS = 5,
 };
 
-static struct dfg_err *copy(struct dfg_arena *arena, const struct dfg_wire_field *field, const char **out)
-{
-	if (memchr(field->bytes, 0, field->length))
-		return DFG_ERR(DFG_DATA, "field %s has a zero byte", field->field->name);
-	*out = dfg_arena_copy(arena, field->bytes, field->length);
-	return *out ? NULL : dfg_no_memory("the request");
-}
-
 struct dfg_err *dfg_kserve_read_model(
 	const uint8_t *bytes, size_t size, struct dfg_arena *arena, struct dfg_kserve_model_request *out_request)
 {
@@ -42,9 +34,9 @@ struct dfg_err *dfg_kserve_read_model(
 		if (field.kind == DFG_WIRE_END)
 			return NULL;
 		if (field.field->id == MODEL_NAME)
-			DFG_TRY(copy(arena, &field, &out_request->name));
+			DFG_TRY(dfg_wire_copy(arena, &field, &out_request->name));
 		else
-			DFG_TRY(copy(arena, &field, &out_request->version));
+			DFG_TRY(dfg_wire_copy(arena, &field, &out_request->version));
 	}
 }
 
@@ -77,9 +69,9 @@ static struct dfg_err *read_input(const struct dfg_wire *parent, const struct df
 		if (field.kind == DFG_WIRE_END)
 			return NULL;
 		if (field.field->id == INPUT_NAME)
-			DFG_TRY(copy(arena, &field, &input->name));
+			DFG_TRY(dfg_wire_copy(arena, &field, &input->name));
 		else if (field.field->id == INPUT_DATATYPE)
-			DFG_TRY(copy(arena, &field, &input->datatype));
+			DFG_TRY(dfg_wire_copy(arena, &field, &input->datatype));
 		else if (field.field->id == INPUT_SHAPE)
 			DFG_TRY(read_shape(&wire, &field, &input->shape));
 		else if (field.field->id == INPUT_CONTENTS) {
@@ -102,7 +94,7 @@ static struct dfg_err *read_output(
 		if (field.kind == DFG_WIRE_END)
 			return NULL;
 		if (field.field->id == INPUT_NAME)
-			DFG_TRY(copy(arena, &field, out_name));
+			DFG_TRY(dfg_wire_copy(arena, &field, out_name));
 	}
 }
 
@@ -130,11 +122,11 @@ static struct dfg_err *take_field(const struct dfg_wire *wire, const struct dfg_
 {
 	switch (field->field->id) {
 	case MODEL_NAME:
-		return copy(arena, field, &out->model);
+		return dfg_wire_copy(arena, field, &out->model);
 	case MODEL_VERSION:
-		return copy(arena, field, &out->version);
+		return dfg_wire_copy(arena, field, &out->version);
 	case INFER_ID:
-		return copy(arena, field, &out->id);
+		return dfg_wire_copy(arena, field, &out->id);
 	case INFER_INPUTS:
 		DFG_TRY(read_input(wire, field, arena, &out->input[out->n_input]));
 		out->n_input++;

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Field numbers of predict.proto. */
 enum {
@@ -20,14 +19,6 @@ enum {
 
 /* Bytes by which a tensor may exceed its message: the last value of a shorter list is repeated. */
 enum { REPEATED_BYTES = 64 << 10 };
-
-static struct dfg_err *copy(struct dfg_arena *arena, const struct dfg_wire_field *field, const char **out)
-{
-	if (memchr(field->bytes, 0, field->length))
-		return DFG_ERR(DFG_DATA, "field %s has a zero byte", field->field->name);
-	*out = dfg_arena_copy(arena, field->bytes, field->length);
-	return *out ? NULL : dfg_no_memory("the request");
-}
 
 static struct dfg_err *read_version(
 	const struct dfg_wire *parent, const struct dfg_wire_field *at, struct dfg_arena *arena, const char **out)
@@ -57,11 +48,11 @@ static struct dfg_err *read_spec(const struct dfg_wire *parent, const struct dfg
 		if (field.kind == DFG_WIRE_END)
 			return NULL;
 		if (field.field->id == SPEC_NAME)
-			DFG_TRY(copy(arena, &field, &out->model));
+			DFG_TRY(dfg_wire_copy(arena, &field, &out->model));
 		else if (field.field->id == SPEC_SIGNATURE)
-			DFG_TRY(copy(arena, &field, &out->signature));
+			DFG_TRY(dfg_wire_copy(arena, &field, &out->signature));
 		else if (field.field->id == SPEC_LABEL)
-			DFG_TRY(copy(arena, &field, &out->label));
+			DFG_TRY(dfg_wire_copy(arena, &field, &out->label));
 		else
 			DFG_TRY(read_version(&wire, &field, arena, &out->version));
 	}
@@ -102,7 +93,7 @@ static struct dfg_err *read_input(struct dfg_reader *r, const struct dfg_wire *p
 		if (field.kind == DFG_WIRE_END)
 			break;
 		if (field.field->id == ENTRY_KEY)
-			DFG_TRY(copy(r->arena, &field, &input->name));
+			DFG_TRY(dfg_wire_copy(r->arena, &field, &input->name));
 		else
 			DFG_TRY(dfg_err_note(dfg_reader_tensor(r, &wire, &field, &literal), "input '%.200s'", input->name));
 	}
@@ -146,7 +137,7 @@ struct dfg_err *dfg_predict_read(const uint8_t *bytes, size_t size, bool is_pred
 		else if (is_prediction && field.field->id == REQUEST_INPUTS)
 			DFG_TRY(read_input(&r, &wire, &field, &out_request->input[out_request->n_input++]));
 		else if (is_prediction)
-			DFG_TRY(copy(arena, &field, &out_request->output[out_request->n_output++]));
+			DFG_TRY(dfg_wire_copy(arena, &field, &out_request->output[out_request->n_output++]));
 	}
 }
 

@@ -52,6 +52,14 @@ bool dfg_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out_value
 	return false;
 }
 
+struct dfg_err *dfg_wire_copy(struct dfg_arena *arena, const struct dfg_wire_field *field, const char **out_string)
+{
+	if (memchr(field->bytes, 0, field->length))
+		return DFG_ERR(DFG_DATA, "field %s has a zero byte", field->field->name);
+	*out_string = dfg_arena_copy(arena, field->bytes, field->length);
+	return *out_string ? NULL : dfg_no_memory("a string of the message");
+}
+
 size_t dfg_wire_fixed(ProtobufCType type)
 {
 	switch (type) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/base/arena.h"
 #include "lib/base/err.h"
 
 #include <protobuf-c/protobuf-c.h>
@@ -92,6 +93,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_wire_item(
 
 /* Reads a varint at *at and moves past it; false if it is truncated or longer than 64 bits. */
 bool dfg_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out_value);
+
+/* Copies the bytes of a string field to the arena and ends them with 0; DFG_DATA if one of them is 0. */
+DFG_MUST_CHECK struct dfg_err *dfg_wire_copy(
+	struct dfg_arena *arena, const struct dfg_wire_field *field, const char **out_string);
 
 /* Size in bytes of a number of this type on the wire; 0 if that varies. */
 size_t dfg_wire_fixed(ProtobufCType type);
