@@ -64,7 +64,7 @@ enum register_opcode {
 	REG_INTERPRET,       /* all that `instruction` does; it is not a jump */
 	REG_ENTER,           /* begins a loop, but for its moves */
 	REG_MOVE,            /* move number `a` of the program */
-	REG_AGAIN,           /* releases the values that each iteration computes anew */
+	REG_RENEW,           /* releases the values that each iteration computes anew */
 	REG_LOOP_END,        /* ends a loop */
 	REG_RELEASE,         /* the releases of a branch that jumps */
 	/* ends the region; instruction `to` is the next */

@@ -76,8 +76,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_result(
 struct dfg_shard dfg_group_range(uint32_t replica, uint32_t replicas, uint32_t shards);
 
 /*
- * link: by replica, NULL for this one; borrowed, and copied. denormals: how contributions that arrive are added. Free drops a reference; a state that shares it
- * has its own.
+ * link: by replica, NULL for this one; the array is copied, the links are borrowed. denormals: how contributions that
+ * arrive are added. Free drops a reference; a state that shares the group has its own.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_group_new(const struct dfg_link *const *link, uint32_t self, uint32_t replicas,
 	enum dfg_denormals denormals, struct dfg_group **out_group);

@@ -221,7 +221,7 @@ static void add_back(struct translator *t, const struct instruction *instruction
 	}
 	add_moves(t, instruction, number);
 	if (instruction->n_renewed)
-		add_op(t, REG_AGAIN, number);
+		add_op(t, REG_RENEW, number);
 	struct register_op *back = add_op(t, REG_BACK, number);
 	back->to = t->op_of[instruction->to];
 	back->loop = instruction->loop;

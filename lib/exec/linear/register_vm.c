@@ -95,7 +95,7 @@ struct dfg_err *dfg_register_call(struct activation *activation, const struct re
 		return NULL;
 	case REG_MOVE:
 		return dfg_interpret_move(activation, op->a);
-	case REG_AGAIN:
+	case REG_RENEW:
 		dfg_interpret_releases(activation, instruction, instruction->n_renewed);
 		return NULL;
 	case REG_LOOP_END:
