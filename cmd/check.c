@@ -66,7 +66,7 @@ static struct dfg_err *tell_rows(const struct dfg_graph *graph, struct dfg_facts
 	if (!err)
 		err = dfg_row_independence(graph, facts, in, n_in, out, n_out, verdict);
 	for (uint32_t i = 0; !err && i < n_out; i++)
-		printf("%s: output '%s': %s\n", path, graph->node[out[i].node].name,
+		dfg_printf("%s: output '%s': %s\n", path, graph->node[out[i].node].name,
 			verdict[i].kind == DFG_ROWS_MIXED ? verdict[i].why : "its rows are independent");
 	dfg_arena_release(&scratch);
 	return err;

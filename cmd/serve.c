@@ -134,7 +134,7 @@ static struct dfg_err *explain(const struct dfg_serving *serving)
 	dfg_serving_explain(serving, &text);
 	struct dfg_err *err = dfg_text_check(&text);
 	if (!err)
-		err = dfg_fs_write_all(STDOUT_FILENO, "stdout", text.s, text.length);
+		dfg_print(&text);
 	dfg_text_release(&text);
 	return err;
 }

@@ -133,6 +133,7 @@ python3 make.py
 odd=$(printf 'E\033[31m\007\r\342\200\256')
 mkdir "case$odd"
 cp string.dfg "case$odd/graph.dfg"
+"$DFG" build string.dfg -o "case$odd/$odd.pb"
 export DFG
 {
 	for g in loop call other unknown word device name op input attr place function; do
@@ -166,6 +167,9 @@ export DFG
 	cat <<'END'
 check --json unknown.pbtxt
 check word.pb
+check --rows case$odd/graph.dfg
+serve --explain $odd=plain.pbtxt
+serve --explain case$odd/$odd.pb
 show unknown.pbtxt --node u
 show call.pbtxt --node call
 show call.pbtxt --node call --json
