@@ -238,6 +238,9 @@ static struct dfg_err *map(struct dfg_group *group)
 {
 	struct group_shared *shared = group->shared;
 	void *base;
+	for (size_t i = 0; i < shared->buckets; i++) /* first, because the buckets own their views */
+		if (!shared->bucket[i]->shared->view)
+			DFG_TRY(dfg_shared_map_view(shared, shared->bucket[i]->shared));
 	DFG_TRY(dfg_segment_map(&shared->segment, 0, shared->results, &base));
 	struct segment_bell *bell = base;
 	struct segment_mark *mark = (struct segment_mark *)(bell + group->replicas);
@@ -249,8 +252,6 @@ static struct dfg_err *map(struct dfg_group *group)
 		bucket->value = value;
 		value += shared->first[group->replicas] * bucket->stride;
 		make_places(group, shared->bucket[i]);
-		if (!bucket->view)
-			DFG_TRY(dfg_shared_map_view(shared, bucket));
 	}
 	shared->bell = bell;
 	pthread_mutex_lock(&group->lock);
