@@ -156,7 +156,8 @@ static struct dfg_err *concatenated_shape(
 		if (first->dtype != *out_dtype || !dfg_shape_equal(&other, out_shape))
 			return DFG_ERR(DFG_DATA, "cannot concatenate %s and %s", dfg_type_words(*out_dtype, out_shape).s,
 				dfg_type_words(first->dtype, &first->shape).s);
-		out_shape->dim[0] += first->shape.dim[0];
+		if (__builtin_add_overflow(out_shape->dim[0], first->shape.dim[0], &out_shape->dim[0]))
+			return DFG_ERR(DFG_DATA, "the arrays have more rows in all than fit i64");
 	}
 	return NULL;
 }

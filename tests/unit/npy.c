@@ -286,6 +286,22 @@ static void says_how_many_bytes_a_stream_still_needs(void **state)
 	free(bytes);
 }
 
+/* Rows without elements can be as many as the file says. */
+static void refuses_to_join_more_rows_than_fit(void **state)
+{
+	(void)state;
+	struct dfg_tensor part[2], all;
+	const struct dfg_shape shape = {.rank = 2, .dim = {INT64_MAX, 0}};
+	for (int i = 0; i < 2; i++)
+		assert_null(dfg_tensor_new(DFG_I8, &shape, &part[i]));
+	struct dfg_err *err = dfg_tensor_concatenate(part, 2, &all);
+	assert_non_null(err);
+	assert_int_equal(err->code, DFG_DATA);
+	dfg_err_free(err);
+	for (int i = 0; i < 2; i++)
+		dfg_tensor_release(&part[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +315,7 @@ int main(void)
 		cmocka_unit_test(writes_the_bytes_that_numpy_writes),
 		cmocka_unit_test(refuses_to_write_what_would_be_lost),
 		cmocka_unit_test(says_how_many_bytes_a_stream_still_needs),
+		cmocka_unit_test(refuses_to_join_more_rows_than_fit),
 	};
 	return cmocka_run_group_tests_name("npy", tests, NULL, NULL);
 }
