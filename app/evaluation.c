@@ -61,8 +61,8 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 		dfg_dataset_batch_size(model, &out_evaluation->dataset, batch, true, &out_evaluation->batch), "--eval-data"));
 	if (dfg_graph_training(&model->file.graph) == 1)
 		dfg_report_note(run->input.report,
-			"warning: the evaluation runs %s, which was built with -D training=true: dropout, batch_norm and all that "
-			"else tests `training` are on; give the graph built without it to --eval-graph",
+			"warning: the evaluation runs %s, which was built with -D training=true: dropout, batch_norm and all else "
+			"that tests `training` are on; give the graph built without it to --eval-graph",
 			model->file.graph.source);
 	out_evaluation->value = dfg_arena_zeros(&model->arena, out_evaluation->fetch.count, sizeof(struct dfg_tensor));
 	if (!out_evaluation->value)

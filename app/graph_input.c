@@ -96,3 +96,11 @@ int dfg_graph_training(const struct dfg_graph *graph)
 			return training != 0;
 	return -1;
 }
+
+bool dfg_graph_has_loss(const struct dfg_graph *graph)
+{
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (dfg_node_mark(&graph->node[n], "_dfg_loss", NULL))
+			return true;
+	return false;
+}

@@ -30,3 +30,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_holds_arrays(const char *path, bool *out_arra
 
 /* Whether a program that tests `training` was built with it (1) or without (0), by its outputs; -1: unknown. */
 int dfg_graph_training(const struct dfg_graph *graph);
+
+/* Whether `dfg grad --loss` has added a training step to the graph. */
+bool dfg_graph_has_loss(const struct dfg_graph *graph);

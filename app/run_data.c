@@ -125,11 +125,6 @@ static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
 	t->trains = run->n_target > 0;
-	if (!t->trains && dfg_graph_training(&run->model.file.graph) == 1)
-		dfg_report_note(t->run->input.report,
-			"warning: %s was built with -D training=true, and there is no --target to train: dropout, batch_norm and "
-			"all else that tests `training` are on",
-			run->model.file.graph.source);
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
 	DFG_TRY(dfg_evaluation_open(run, t->run->options->batch, &t->evaluation));

@@ -97,6 +97,25 @@ static struct dfg_err *ask_before_the_cut(void *arg)
 	return NULL;
 }
 
+/* Training requires a graph that was built for it, and all else one that was not, unless the program does not test it. */
+static void warn_of_training(const struct dfg_run *run)
+{
+	const struct dfg_graph *graph = &run->model.file.graph;
+	const int training = dfg_graph_training(graph);
+	if (training == 1 && !run->n_target)
+		dfg_report_note(run->input.report,
+			"warning: %s was built with -D training=true, and no --target trains: dropout, batch_norm and all else "
+			"that "
+			"tests `training` are on; to use the model, build it without -D training=true",
+			graph->source);
+	if (training == 0 && run->n_target && dfg_graph_has_loss(graph))
+		dfg_report_note(run->input.report,
+			"warning: --target trains %s, which was built without training: dropout, batch_norm and all else that "
+			"tests "
+			"`training` are off; build it with dfg build -D training=true before dfg grad",
+			graph->source);
+}
+
 static struct dfg_err *bind(struct dfg_run *run)
 {
 	if (!run->distributed) {
@@ -104,6 +123,7 @@ static struct dfg_err *bind(struct dfg_run *run)
 		DFG_TRY(shard(run));
 		DFG_TRY(dfg_run_fuse(run));
 	}
+	warn_of_training(run);
 	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
 	return dfg_run_load(run);
 }

@@ -166,7 +166,7 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 	if (loss && !dfg_graph_training(graph))
 		dfg_talk(
 			"warning: %s was built without training: dropout, batch_norm and all else that tests `training` are "
-			"off; build it with -D training=true",
+			"off; build it with dfg build -D training=true before dfg grad",
 			graph->source);
 	struct dfg_arena arena = {0};
 	struct edges by = {0};

@@ -146,7 +146,17 @@ has err 'warning: the evaluation runs dt.pb, which was built with -D training=tr
 status 0 "$DFG" run dt.pb $data --target train $eval --eval-graph use.pb
 never grep -q warning err
 status 0 "$DFG" run dt.pb $data --fetch loss
-has err 'warning: dt.pb was built with -D training=true, and there is no --target'
+has err 'warning: dt.pb was built with -D training=true, and no --target trains'
+status 0 "$DFG" run dt.pb --feed x=f32[1,2]:1,2 --fetch prediction
+has err 'warning: dt.pb was built with -D training=true, and no --target trains'
+status 0 "$DFG" run wrong.pb $data --target train --fetch loss
+has err 'warning: --target trains wrong.pb, which was built without training'
+status 0 "$DFG" run wrong.pb --feed x=f32[1,2]:1,2 --fetch prediction
+never grep -q warning err
+status 0 "$DFG" serve --explain draft.pb
+has err 'warning: draft.pb was built with -D training=true'
+status 0 "$DFG" serve --explain use.pb
+never grep -q warning err
 status 0 "$DFG" run use.pb $data --fetch loss
 never grep -q warning err
 status 0 "$DFG" run t.pb $data --target train $eval
