@@ -5,6 +5,9 @@
 #include "lib/base/path.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad/grad.h"
+#include "lib/pass/grad/variables.h"
+#include "lib/pass/lower/lower.h"
+#include "lib/pass/verify/verify.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -27,11 +30,91 @@ static bool is_program(const char *path, const struct dfg_blob *blob)
 	return (length > n && !strcmp(path + length - n, suffix)) || dfg_graph_is_program(blob);
 }
 
+/* A graph that a program imports. */
+struct import {
+	struct dfg_graph_file file;
+	struct dfg_facts facts;
+};
+
+/* Marks the variables that would be trained by default, which a graph of another program does not mark. */
+static struct dfg_err *mark_trainable(struct dfg_graph *graph)
+{
+	struct dfg_builder builder;
+	struct dfg_numbers variables = {0};
+	bool guessed, any = false;
+	for (uint32_t n = 0; n < graph->count; n++)
+		any |= graph->node[n].op && graph->node[n].op->role == DFG_VARIABLE;
+	if (!any)
+		return NULL;
+	DFG_TRY(dfg_builder_init(&builder, graph));
+	struct dfg_err *err = dfg_trainable(&builder, &variables, &guessed);
+	dfg_builder_release(&builder);
+	const union dfg_value yes = {.b = true};
+	for (size_t i = 0; !err && guessed && i < variables.count; i++)
+		err = dfg_node_set_attr(graph, variables.number[i], "_dfg_trainable", DFG_ATTR_BOOL, yes);
+	dfg_numbers_release(&variables);
+	return err;
+}
+
+static struct dfg_err *verify_import(struct import *import)
+{
+	struct dfg_graph *graph = &import->file.graph;
+	DFG_TRY(dfg_lower_whole(graph));
+	DFG_TRY(dfg_verify(graph, NULL, &import->facts));
+	return mark_trainable(graph);
+}
+
+static void note_import(void *arg, const char *text)
+{
+	const struct dfg_lang_options *lang = arg;
+	if (lang->warn)
+		lang->warn(lang->warn_arg, text);
+}
+
+static void close_import(struct dfg_lang_graph *graph)
+{
+	struct import *import = graph->file;
+	if (!import)
+		return;
+	dfg_facts_release(&import->facts);
+	dfg_graph_close(&import->file);
+	dfg_free(import);
+}
+
+static struct dfg_err *open_import(
+	const char *path, const struct dfg_lang_options *lang, struct dfg_lang_graph *out_graph)
+{
+	const struct dfg_graph_options options = {.notes = {note_import, (void *)lang}};
+	struct dfg_blob blob;
+	*out_graph = (struct dfg_lang_graph){0};
+	if (dfg_plan_folder_is(path))
+		return DFG_ERR(DFG_DATA, "%s: is a plan: import the graph that it was made from", path);
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	if (is_program(path, &blob)) {
+		dfg_blob_close(&blob);
+		return NULL;
+	}
+	struct import *import = dfg_zeros(1, sizeof *import);
+	if (!import) {
+		dfg_blob_close(&blob);
+		return dfg_no_memory("an imported graph");
+	}
+	struct dfg_err *err = dfg_graph_open_blob(&blob, path, &options, &import->file);
+	if (!err)
+		err = dfg_err_of_file(verify_import(import), path);
+	*out_graph = (struct dfg_lang_graph){&import->file.graph, &import->facts, import};
+	if (err)
+		close_import(out_graph);
+	return err;
+}
+
+const struct dfg_lang_graphs dfg_graph_imports = {open_import, close_import};
+
 /* Builds the program as `dfg build` does without options. */
 static struct dfg_err *build(const char *path, const struct dfg_blob *blob, struct dfg_graph_file *out_file)
 {
 	const struct dfg_lang_options lang = {
-		.grad = dfg_grad_edges, .text = (const char *)blob->bytes, .length = blob->size};
+		.grad = dfg_grad_edges, .graphs = &dfg_graph_imports, .text = (const char *)blob->bytes, .length = blob->size};
 	const char *shown = strcmp(path, "-") ? path : "stdin";
 	*out_file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
 	dfg_graph_init(&out_file->graph, &out_file->arena);

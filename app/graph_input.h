@@ -3,6 +3,7 @@
 #include "app/report.h"
 #include "formats/graphdef.h"
 
+struct dfg_lang_graphs;
 struct dfg_plan_folder;
 struct dfg_faults;
 
@@ -17,6 +18,9 @@ struct dfg_graph_input {
 /* Opens a graph of any format, or builds a program; "-" is stdin. Errors name the file. The caller closes the graph. */
 DFG_MUST_CHECK struct dfg_err *dfg_graph_input_open(
 	const char *path, const struct dfg_graph_input *input, struct dfg_graph_file *out_file);
+
+/* Opens the graphs that programs import. */
+extern const struct dfg_lang_graphs dfg_graph_imports;
 
 /* Opens a plan. Faults of its transfers are added to `faults`, or are an error if that is NULL. */
 DFG_MUST_CHECK struct dfg_err *dfg_graph_input_plan(

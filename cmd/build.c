@@ -151,6 +151,7 @@ static struct dfg_err *build(char **operands, int *out_status)
 	const struct dfg_lang_options lang = {.include = include.word,
 		.define = define.word,
 		.grad = dfg_grad_edges,
+		.graphs = &dfg_graph_imports,
 		.read = remember,
 		.read_arg = &reads,
 		.warn = talk,

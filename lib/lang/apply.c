@@ -1,6 +1,7 @@
 #include "lib/lang/apply_private.h"
 
 #include "lib/lang/eval_private.h"
+#include "lib/lang/graph_import_private.h"
 #include "lib/lang/loop_private.h"
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/name_scope_private.h"
@@ -291,6 +292,10 @@ struct dfg_err *dfg_apply(struct dfg_eval *eval, const struct dfg_datum *callee,
 		return apply_instance(eval, callee->instance, site, out_datum);
 	case DFG_DATUM_DTYPE:
 		return call_dtype(eval, callee->dtype, site, out_datum);
+	case DFG_DATUM_GRAPH:
+		return dfg_graph_apply(eval, callee->graph, site, out_datum);
+	case DFG_DATUM_GRAPH_NODE:
+		return dfg_graph_node(eval, callee->graph, site, out_datum);
 	case DFG_DATUM_BUILTIN:
 		return call_builtin(eval, callee->builtin, site, out_datum);
 	default:

@@ -92,6 +92,8 @@ const char *dfg_datum_words(struct dfg_eval *eval, const struct dfg_datum *datum
 		[DFG_DATUM_OP] = "an op",
 		[DFG_DATUM_BUILTIN] = "a function",
 		[DFG_DATUM_MODULE] = "an import",
+		[DFG_DATUM_GRAPH] = "an imported graph",
+		[DFG_DATUM_GRAPH_NODE] = "a function",
 		[DFG_DATUM_LATER] = "a name that is not evaluated yet",
 		[DFG_DATUM_NOTHING] = "a tensor that does not exist",
 	};

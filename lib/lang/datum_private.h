@@ -24,9 +24,11 @@ enum dfg_datum_kind {
 	DFG_DATUM_INSTANCE, /* a layer with its first arguments */
 	DFG_DATUM_OP,
 	DFG_DATUM_BUILTIN,
-	DFG_DATUM_MODULE,  /* an import */
-	DFG_DATUM_LATER,   /* a name that a formula assigns; evaluated when it is first read */
-	DFG_DATUM_NOTHING, /* a tensor that a formula's caller does not have */
+	DFG_DATUM_MODULE,     /* an import of a program */
+	DFG_DATUM_GRAPH,      /* an import of a graph */
+	DFG_DATUM_GRAPH_NODE, /* its function .node */
+	DFG_DATUM_LATER,      /* a name that a formula assigns; evaluated when it is first read */
+	DFG_DATUM_NOTHING,    /* a tensor that a formula's caller does not have */
 };
 
 struct dfg_eval;
@@ -68,6 +70,7 @@ struct dfg_datum {
 		const struct dfg_op *op;
 		const struct dfg_builtin *builtin;
 		struct dfg_name_scope *module;
+		struct dfg_imported_graph *graph; /* of a GRAPH or GRAPH_NODE */
 		struct dfg_later *later;
 	};
 };

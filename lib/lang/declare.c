@@ -1,14 +1,14 @@
 #include "lib/lang/declare_private.h"
 
+#include "lib/lang/graph_import_private.h"
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/name_scope_private.h"
 #include "lib/lang/program_private.h"
 #include "lib/lang/type_private.h"
 #include "lib/lang/variable_private.h"
 
-#include "lib/base/io.h"
-
 #include <string.h>
+#include <unistd.h>
 
 /* Declarations that only a program has: inputs, outputs, targets, constants, imports. */
 
@@ -218,31 +218,17 @@ struct dfg_err *dfg_eval_const_declaration(
 	return dfg_name_scope_put(eval->arena, bindings, tree->text, value);
 }
 
-static struct dfg_err *is_there(const char *path, bool *out_there)
-{
-	struct dfg_blob blob = {0};
-	struct dfg_err *err = dfg_blob_open(path, DFG_SOURCE_MAX, &blob);
-	*out_there = !err;
-	dfg_blob_close(&blob);
-	if (err && err->code != DFG_NO_INPUT)
-		return err;
-	dfg_err_free(err);
-	return NULL;
-}
-
 /* Searches the directory of the importing text, then each directory of -I. */
 static struct dfg_err *find_file(struct dfg_eval *eval, const char *name, const char **out_path)
 {
 	const char *slash = strrchr(eval->source->path, '/');
 	const char *const *include = eval->options ? eval->options->include : NULL;
-	bool there;
 	int beside = *name == '/' || !slash ? 0 : (int)(slash - eval->source->path) + 1;
 	*out_path = dfg_arena_print(eval->arena, "%.*s%s", beside, eval->source->path, name);
 	for (;;) {
 		if (!*out_path)
 			return dfg_no_memory("a declaration");
-		DFG_TRY(is_there(*out_path, &there));
-		if (there)
+		if (!access(*out_path, F_OK))
 			return NULL;
 		if (*name == '/' || !include || !*include)
 			return DFG_ERR(DFG_NO_INPUT, "there is no file '%s' beside this one or in the directories of -I", name);
@@ -252,15 +238,18 @@ static struct dfg_err *find_file(struct dfg_eval *eval, const char *name, const 
 
 struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
-	const char *path;
+	const char *path, *name = tree->kid[0] ? tree->kid[0]->text : NULL;
 	struct dfg_name_scope *module;
+	struct dfg_imported_graph *graph;
 	if (!eval->program || *eval->scope)
 		return DFG_ERR(DFG_DATA, "`import` is allowed only at the top level of a file");
 	DFG_TRY(find_file(eval, tree->text, &path));
+	DFG_TRY(dfg_graph_import(eval, path, name, &graph));
+	if (graph)
+		return dfg_name_scope_put(eval->arena, bindings, name, (struct dfg_datum){DFG_DATUM_GRAPH, .graph = graph});
 	DFG_TRY(dfg_load_module(eval, path, &module));
-	if (tree->kid[0])
-		return dfg_name_scope_put(
-			eval->arena, bindings, tree->kid[0]->text, (struct dfg_datum){DFG_DATUM_MODULE, .module = module});
+	if (name)
+		return dfg_name_scope_put(eval->arena, bindings, name, (struct dfg_datum){DFG_DATUM_MODULE, .module = module});
 	for (uint32_t i = 0; i < module->n; i++)
 		DFG_TRY(dfg_name_scope_put(eval->arena, bindings, module->entry[i].name, module->entry[i].datum));
 	return NULL;

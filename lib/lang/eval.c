@@ -2,6 +2,7 @@
 
 #include "lib/lang/apply_private.h"
 #include "lib/lang/branch_private.h"
+#include "lib/lang/graph_import_private.h"
 #include "lib/lang/index_private.h"
 #include "lib/lang/loop_private.h"
 #include "lib/lang/name_scope_private.h"
@@ -192,6 +193,8 @@ static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *
 {
 	if (dfg_datum_is_tensor(of) && !strcmp(name, "shape"))
 		return DFG_ERR(DFG_DATA, "a tensor has no '.shape': write shape(x)");
+	if (of->kind == DFG_DATUM_GRAPH)
+		return DFG_ERR(DFG_DATA, "an imported graph has no member '%s': its tensors are .node(\"%s\")", name, name);
 	if (of->kind != DFG_DATUM_TUPLE || !dfg_list_port(of))
 		return DFG_ERR(DFG_DATA, "%s has no member '%s'", dfg_datum_words(eval, of), name);
 	struct dfg_nearest nearest = {.word = name};
@@ -220,6 +223,10 @@ static struct dfg_err *member(
 		return out_datum->cell ? NULL
 							   : DFG_ERR(DFG_DATA, "%s has no param '%s' yet: params are made when it is first applied",
 									 of.instance->callable->name, tree->text);
+	}
+	if (of.kind == DFG_DATUM_GRAPH && !strcmp(tree->text, "node")) {
+		*out_datum = (struct dfg_datum){DFG_DATUM_GRAPH_NODE, .graph = of.graph};
+		return NULL;
 	}
 	const struct dfg_datum *found = of.kind == DFG_DATUM_MODULE ? dfg_name_scope_own(of.module, tree->text) : NULL;
 	if (of.kind == DFG_DATUM_MODULE && !found)

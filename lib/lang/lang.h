@@ -7,6 +7,20 @@
  * The .dfg language (man/dfg-lang.5). A build evaluates the text of a program and adds nodes to a graph, which are
  * checked as they are added, so that an error has its location in the text: FILE:LINE:COL: error: ..., the line, a caret.
  */
+struct dfg_lang_options;
+
+/* A graph file that a program imports; valid until it is closed. */
+struct dfg_lang_graph {
+	struct dfg_graph *graph;       /* without calls of functions; its trainable variables are marked `_dfg_trainable` */
+	const struct dfg_facts *facts; /* of all its nodes */
+	void *file;                    /* of the opener */
+};
+struct dfg_lang_graphs {
+	/* Opens and verifies the graph. out_graph->graph NULL: the file is a program. Its notes go to options->warn. */
+	struct dfg_err *(*open)(const char *path, const struct dfg_lang_options *options, struct dfg_lang_graph *out_graph);
+	void (*close)(struct dfg_lang_graph *graph); /* accepts a zeroed struct */
+};
+
 #define DFG_LANG_MEMORY (UINT64_C(4) << 30)
 
 struct dfg_lang_options {
@@ -17,6 +31,8 @@ struct dfg_lang_options {
 	 */
 	struct dfg_err *(*grad)(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 		const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt);
+	/* Opens the graphs of imports (app/graph_input.h), for the same reason; NULL: only programs can be imported. */
+	const struct dfg_lang_graphs *graphs;
 	/* Called for each file that is read, the program and its imports but not the embedded library; NULL: not called. */
 	void (*read)(void *arg, const char *path);
 	void *read_arg;

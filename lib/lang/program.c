@@ -1,6 +1,7 @@
 #include "lib/lang/program_private.h"
 
 #include "lib/lang/declare_private.h"
+#include "lib/lang/graph_import_private.h"
 #include "lib/lang/std_private.h"
 
 #include "lib/base/io.h"
@@ -236,6 +237,7 @@ struct dfg_err *dfg_lang_build(const char *path, const struct dfg_lang_options *
 		err = DFG_ERR(DFG_MEMORY, "%s: the build needs more than %llu MiB (--memory-limit)", path,
 			(unsigned long long)(limit >> 20));
 	}
+	dfg_graph_imports_close(&eval);
 	dfg_eval_release(&eval);
 	dfg_arena_release(&arena);
 	return err;

@@ -12,7 +12,9 @@ struct dfg_program {
 		const char *path;
 		struct dfg_name_scope *bindings; /* NULL while the file is being read */
 		struct dfg_import *older;
-	} * imports; /* the newest */
+	} * imports;                         /* the newest */
+	struct dfg_imported_graph *graphs;   /* the newest */
+	struct dfg_name_counter graph_names; /* of imported graphs and their applications */
 };
 
 /* Reads the imported file, unless it was imported already, and gives its scope. DFG_DATA: it imports itself. */

@@ -14,8 +14,9 @@ for name, count in (("train", 40), ("t10k", 12)):
     with gzip.open("data/%s-labels-idx1-ubyte.gz" % name, "wb") as f:
         f.write(struct.pack(">2I", 0x801, count) + labels)
 PY
+target=
 makes() { # COMMANDS of dfg that it must run, in their order
-	MAKEFLAGS='' make -C here DFG="$DFG" DATA="$PWD/data" EPOCHS=1 >log 2>&1 || { cat log; exit 1; }
+	MAKEFLAGS='' make -C here DFG="$DFG" DATA="$PWD/data" EPOCHS=1 $target >log 2>&1 || { cat log; exit 1; }
 	made=$(awk -v dfg="$DFG" '$1 == dfg { printf "%s%s", (n++ ? " " : ""), $2 }' log)
 	[ "$made" = "$*" ] || { echo "made '$made', not '$*':"; cat log; exit 1; }
 }
@@ -39,3 +40,15 @@ sed -i 's/dense(16)/dense(512)/' here/lenet.dfg
 rm -rf here/build
 makes build build grad run run
 cmp first here/build/lenet.safetensors
+
+# A new head is trained on the network, whose variables stay as they are.
+target=transfer
+makes build grad run run
+grep -q '^accuracy: f32\[\] ' here/build/transfer.txt
+"$DFG" convert here/build/lenet.safetensors -o lenet.npz
+"$DFG" convert here/build/transfer.safetensors -o transfer.npz
+unzip -q -o lenet.npz -d lenet
+unzip -q -o transfer.npz -d transfer
+[ "$(find lenet -name '*.npy' | wc -l)" -gt 0 ]
+for member in $(cd lenet && find . -path '*conv*' -name w.npy); do cmp "lenet/$member" "transfer/net/$member"; done
+makes

@@ -64,8 +64,9 @@ sides() {
 { sides; node b Assign 'w one' "$T"; node all NoOp '^a ^b'; } | races "variable 'w'"
 
 # Programs of the language order what they do, and so do derivatives and steps of training.
+"$DFG" build "$ROOT/examples/lenet.dfg" -o lenet.pb
 for program in "$ROOT"/examples/*.dfg; do
-	"$DFG" build "$program" -o program.pb 2>/dev/null
+	"$DFG" build "$program" -I . -o program.pb 2>/dev/null
 	status 0 "$DFG" check program.pb
 	never grep -q 'no path orders' err
 done

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "lib/lang/apply_private.h"
+#include "lib/lang/lang.h"
+#include "lib/lang/naming_private.h"
+
+/*
+ * A graph file as a function of its inputs: `import "net.pb" as net`. An application copies the nodes that its results
+ * need. Nodes without inputs that hold state or a constant, and initialisers, are copied once, for all applications.
+ */
+
+/* The copies of one application. */
+struct dfg_application {
+	struct dfg_application *older;
+	const char *scope;         /* the prefix of its nodes: "net", "net.1" */
+	struct dfg_region *region; /* the region in which the graph is applied */
+	struct dfg_edge *argument; /* by input; .node DFG_NONE: not given */
+	uint32_t *copy;            /* by node of the file: its copy, or DFG_NONE */
+};
+
+struct dfg_imported_graph {
+	struct dfg_imported_graph *older;
+	const char *name; /* the prefix of its variables */
+	const char *path;
+	struct dfg_lang_graph file;
+	uint32_t *order, *rank; /* a topological order of the nodes, and the position of each node in it */
+	uint32_t *frames;       /* by node: the number of frames that it is in */
+	uint32_t *assign;       /* by node: the initialiser of the variable that it makes, or DFG_NONE */
+	uint32_t *input_number; /* by node: its number among the inputs, or DFG_NONE */
+	uint32_t *input;        /* the inputs, declared ones in their order, else in the order of the file */
+	const char **formal;    /* by input: the name of the argument */
+	uint32_t n_input, n_output;
+	uint32_t *output;                     /* the declared outputs */
+	struct dfg_port *port;                /* by output: its name */
+	uint32_t *shared;                     /* by node: the copy that all applications share, or DFG_NONE */
+	struct dfg_application *applications; /* the newest */
+};
+
+/* Opens the graph at path. *out_graph NULL: the file is a program. DFG_DATA: the graph has faults. */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_import(
+	struct dfg_eval *eval, const char *path, const char *name, struct dfg_imported_graph **out_graph);
+
+/* Closes the files of all imports of the program. */
+void dfg_graph_imports_close(struct dfg_eval *eval);
+
+/* net(x, ...): its declared outputs, a tuple if there are several. */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_apply(struct dfg_eval *eval, struct dfg_imported_graph *graph,
+	const struct dfg_call_site *site, struct dfg_datum *out_datum);
+
+/* net.node(NAME, x, ...): a tensor of the application to these inputs or, without any, of the newest one. */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_node(struct dfg_eval *eval, struct dfg_imported_graph *graph,
+	const struct dfg_call_site *site, struct dfg_datum *out_datum);
+
+/* The tensor of the file as the application has it; copies the nodes that it needs. */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_copy(struct dfg_eval *eval, struct dfg_imported_graph *graph,
+	struct dfg_application *application, struct dfg_edge of, struct dfg_edge *out_edge);
