@@ -38,7 +38,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_variables_missing(struct dfg_model *model, co
 	const struct dfg_feeds *feeds, struct dfg_variables *out_variables, bool **out_missing);
 
 /*
- * Runs the initialiser (lib/graph/initialisers.h) of each unset variable that the step reaches, in dependency order.
+ * Runs the initialiser (lib/graph/initialisers.h) of each unset variable that the step reaches, in dependency order, and
+ * gives the constant lookup tables that it reads their entries, if exactly one node of the graph does that and the step
+ * does not have it.
  * DFG_DATA if sources were loaded and lack a variable that the step reads (dfg_loaded_check).
  */
 DFG_MUST_CHECK struct dfg_err *dfg_variables_init(

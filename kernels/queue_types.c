@@ -32,7 +32,7 @@ static struct dfg_err *components_of(
 	*out_components = holds ? holds->component : NULL;
 	if (!holds)
 		return NULL;
-	if (!holds->component)
+	if (!holds->component || holds->dtype)
 		return DFG_ERR(DFG_DATA, "input 0 is the handle of %s, expected that of a queue",
 			dfg_type_words(holds->dtype, &holds->shape).s);
 	if (holds->component->count != count)

@@ -112,6 +112,7 @@ enum dfg_meaning {
 	DFG_MEANS_ASSERTION,      /* an error where input 0 is false */
 	DFG_MEANS_PUSH,           /* a value goes onto the stack of input 0, */
 	DFG_MEANS_POP,            /* or comes off it */
+	DFG_MEANS_TABLE_ENTRIES,  /* gives the lookup table of input 0 its entries, once */
 	DFG_MEANS_GRADIENT_ARRAY, /* the array of the gradients of the array of input 0 */
 	/* the kinds of DFG_CALL: */
 	DFG_MEANS_CALL_FUNCTION,
@@ -286,17 +287,21 @@ struct dfg_tensor_type {
 	struct dfg_shape shape;
 };
 
-/* The types of the tensors that an element of a queue consists of. */
+/* The types of the tensors that an element of a queue consists of, or of the key of a lookup table. */
 struct dfg_component_types {
 	uint32_t count;
 	struct dfg_tensor_type item[];
 };
 
-/* The type of the object that a resource handle refers to: of a variable's value, or of the elements of an array or stack. */
+/*
+ * The type of the object that a resource handle refers to: of a variable's value, of the elements of an array or stack, or
+ * of the values of a lookup table.
+ */
 struct dfg_handle_type {
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
-	const struct dfg_component_types *component; /* of a queue, whose dtype is DFG_NO_DTYPE; NULL: not a queue */
+	const struct dfg_component_types
+		*component; /* of a queue, whose dtype is DFG_NO_DTYPE, or of a lookup table; else NULL */
 };
 
 /*
