@@ -1,4 +1,5 @@
 /* Prefix sums and products: Cumsum, Cumprod; and counts: Bincount, Bucketize. */
+#include "kernels/gradient_helpers.h"
 #include "kernels/shape_rules.h"
 
 #include <inttypes.h>
@@ -61,7 +62,7 @@ static struct dfg_err *scan_run(struct dfg_kernel *ctx, void (*runs)(void *arg, 
 DFG_EACH_numeric(SCAN, cumsum, 0, so_far + x)
 DFG_EACH_numeric(SCAN, cumprod, 1, so_far *x)
 
-#define SCAN_OP(Op, stem, text, formula)                                                        \
+#define SCAN_OP(Op, stem, text, ...)                                                            \
 	const struct dfg_op dfg_op_##Op = {                                                         \
 		.name = #Op,                                                                            \
 		.doc = text,                                                                            \
@@ -69,29 +70,66 @@ DFG_EACH_numeric(SCAN, cumprod, 1, so_far *x)
 		.attr = {[EXCLUSIVE] = "exclusive: bool = false", [REVERSE] = "reverse: bool = false"}, \
 		.flags = DFG_ANY_RANK | DFG_EXACT | DFG_ANALYTIC,                                       \
 		.shape = scan_shape,                                                                    \
-		.gradient = formula,                                                                    \
+		__VA_ARGS__,                                                                            \
 		.kernel = {DFG_EACH_numeric(DFG_BY_DTYPE, stem)},                                       \
 	};
 SCAN_OP(Cumsum, cumsum, "the sum of each element and those before it along the axis (exclusive: without it)",
-	"dx = Cumsum(dout, axis, exclusive = exclusive, reverse = not reverse)")
+	.gradient = "dx = Cumsum(dout, axis, exclusive = exclusive, reverse = not reverse)")
+
 /*
- * The derivative by an element is the sum of dout * out from there on, divided by the element. By the first 0 of a run
- * it is that sum for products in which the 0 is replaced by 1. By the second, it is the first times that sum with both
- * replaced: 0, but its own derivative by the first is not. By later ones it is 0, as out is. First and second derivatives
- * are exact; third ones are not where a run has three zeros.
+ * The derivative of a product by an element is the product of the elements before it, times the sum s[i] over the products
+ * from there on: s[i] = dout[i] + x[i+1] * s[i+1]. Doubling computes it without a division (Hillis and Steele, "Data
+ * parallel algorithms", 1986), so that derivatives of every order are exact where elements are 0: after step k, s[i] has the
+ * terms of 2^k elements, and a[i] is the product of the 2^k elements after x[i].
  */
-#define FROM(product) "Cumsum(" product " * dout, axis, exclusive = exclusive, reverse = not reverse)"
-#define OTHERS(x) "Cumprod(" x ", axis, exclusive = exclusive, reverse = reverse)"
+#define SHIFT(v, by)                                                                                  \
+	"Reshape(Pad(Slice(" v ", first * " by ", shape - at * " by "), Pack([last * " by ", first * " by \
+	"], axis = 1)), shape)"
+#define STEP(k, next, by) \
+	"by" #k " = Minimum(length, " #by ")\n"              \
+	"s" #next " = s" #k " + a" #k " * " SHIFT("s" #k, "by" #k) "\n" \
+	"a" #next " = a" #k " * " SHIFT("a" #k, "by" #k) "\n"
+#define CUMPROD_GRADIENT(steps, last) \
+	"shape = Shape(x)\n"                                                                        \
+	"at = OneHot(FloorMod(i32(axis) + Rank(x), Rank(x)), Rank(x), i32(1), i32(0))\n"            \
+	"length = Sum(shape * at, 0)\n"                                                             \
+	"static if reverse { first, last = at * 0, at } else { first, last = at, at * 0 }\n"        \
+	"one = Minimum(length, 1)\n"                                                                \
+	"a0 = " SHIFT("x", "one") "\n"                                                              \
+	"static if exclusive { s0 = " SHIFT("dout", "one") " } else { s0 = dout }\n" steps          \
+	"dx = Cumprod(x, axis, exclusive = true, reverse = reverse) * s" #last
+
+#define STEPS_5 STEP(0, 1, 1) STEP(1, 2, 2) STEP(2, 3, 4) STEP(3, 4, 8) STEP(4, 5, 16)
+#define STEPS_10 STEPS_5 STEP(5, 6, 32) STEP(6, 7, 64) STEP(7, 8, 128) STEP(8, 9, 256) STEP(9, 10, 512)
+#define STEPS_20                                                                                             \
+	STEPS_10 STEP(10, 11, 1024) STEP(11, 12, 2048) STEP(12, 13, 4096) STEP(13, 14, 8192) STEP(14, 15, 16384) \
+		STEP(15, 16, 32768) STEP(16, 17, 65536) STEP(17, 18, 131072) STEP(18, 19, 262144) STEP(19, 20, 524288)
+#define STEPS_31                                                                                     \
+	STEPS_20 STEP(20, 21, 1048576) STEP(21, 22, 2097152) STEP(22, 23, 4194304) STEP(23, 24, 8388608) \
+		STEP(24, 25, 16777216) STEP(25, 26, 33554432) STEP(26, 27, 67108864) STEP(27, 28, 134217728) \
+			STEP(28, 29, 268435456) STEP(29, 30, 536870912) STEP(30, 31, 1073741824)
+
+/* The formula with enough steps for the length of the axis, where it is known. */
+static struct dfg_err *cumprod_gradient(struct dfg_gradient *node)
+{
+	const struct dfg_shape shape = dfg_adjoint_fact(node, node->in[0]).shape;
+	const struct dfg_known_value *given = dfg_adjoint_fact(node, node->in[1]).known;
+	int64_t length = DFG_UNKNOWN;
+	int axis;
+	if (given && shape.rank > 0) {
+		DFG_TRY(dfg_axis(given->v[0], shape.rank, &axis));
+		length = shape.dim[axis];
+	}
+	if (length == DFG_UNKNOWN || length > 1 << 20)
+		return dfg_gradient_formula(node, CUMPROD_GRADIENT(STEPS_31, 31));
+	if (length > 1 << 10)
+		return dfg_gradient_formula(node, CUMPROD_GRADIENT(STEPS_20, 20));
+	if (length > 1 << 5)
+		return dfg_gradient_formula(node, CUMPROD_GRADIENT(STEPS_10, 10));
+	return dfg_gradient_formula(node, CUMPROD_GRADIENT(STEPS_5, 5));
+}
 SCAN_OP(Cumprod, cumprod, "the product of each element and those before it along the axis (exclusive: without it)",
-	"zero = Equal(x, ZerosLike(x))\n"
-	"count = Cumsum(i32(zero), axis, reverse = reverse)\n"
-	"first, second = LogicalAnd(zero, Equal(count, 1)), LogicalAnd(zero, Equal(count, 2))\n"
-	"without = SelectV2(first, OnesLike(x), x)\n"
-	"others = " OTHERS("without") "\n"
-	"rest = " OTHERS("SelectV2(second, OnesLike(x), without)") "\n"
-	"at_first = Sum(SelectV2(first, x, ZerosLike(x)), axis, keep_dims = true)\n"
-	"dsecond = at_first * " FROM("rest") "\n"
-	"dx = SelectV2(first, " FROM("others") ", SelectV2(second, dsecond, DivNoNan(" FROM("out") ", x)))")
+	.gradient_fn = cumprod_gradient)
 
 enum { ARR, SIZE, WEIGHTS };
 

@@ -81,3 +81,23 @@ second "$forward" 0,2,0,3 '38 2 36 0'
 second "$forward" 0,0,0,2 '2 2 0 0'
 second 'input x: f64[4]
 output z = sum(Cumprod(x, 0, exclusive = true, reverse = true) * [1.0, 2.0, 3.0, 5.0])' 2,0,0,3 '0 3 5 2'
+
+# Third and fourth derivatives of the product of four elements, each of the sum of those before: 2 times the sum of the other
+# elements, and 6. The length of the axis is known or not, and Prod uses the same formula.
+for y in 'Cumprod(x, 0)[3]' 'Cumprod(x, -1, reverse = true)[0]' 'product(x)'; do
+	for type in 'f64[4]' 'f64[?]'; do
+		printf 'input x: %s\noutput y = %s\n' "$type" "$y" >cumprod.dfg
+		"$DFG" grad cumprod.dfg --of y --wrt x -o once.pb
+		"$DFG" grad once.pb --of grad/x --wrt x --prefix twice -o twice.pb
+		"$DFG" grad twice.pb --of twice/x --wrt x --prefix third -o third.pb
+		"$DFG" grad third.pb --of third/x --wrt x --prefix fourth -o fourth.pb
+		for x in 0,0,0,5=10,10,10,0 0,2,0,0=4,0,4,4 1,2,3,4=18,16,14,12; do
+			status 0 "$DFG" run fourth.pb --feed "x=f64[4]:${x%=*}" --fetch third/x,fourth/x
+			[ "$(sed -n 2p out | tr ' ' ,) $(tail -1 out)" = "${x#*=} 6 6 6 6" ] || { echo "$y at $x:"; cat out; exit 1; }
+		done
+	done
+done
+for x in f64[0]: f64[1]:3; do
+	status 0 "$DFG" run once.pb --feed "x=$x" --fetch grad/x
+done
+[ "$(tail -1 out)" = 1 ]
