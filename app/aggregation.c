@@ -2,6 +2,8 @@
 
 static struct dfg_err *add_one(struct dfg_aggregation_fetch *fetch, struct dfg_tensor *value, int64_t n)
 {
+	if (!value->dtype)
+		return NULL;
 	bool real = dfg_dtype_is(value->dtype, "number") || value->dtype == DFG_BOOL || value->dtype == DFG_F16 ||
 				value->dtype == DFG_BF16;
 	fetch->dtype = value->dtype;
@@ -35,7 +37,8 @@ struct dfg_err *dfg_aggregation_add(
 
 double dfg_aggregation_mean(const struct dfg_aggregation *aggregation, uint32_t i)
 {
-	return aggregation->fetch[i].sum / (double)aggregation->samples;
+	const struct dfg_tensor *whole = &aggregation->fetch[i].whole;
+	return whole->dtype ? dfg_tensor_float(whole, 0) : aggregation->fetch[i].sum / (double)aggregation->samples;
 }
 
 /* The mean of floats in their dtype; of integers in f64, as it is not an integer. */
@@ -49,18 +52,23 @@ static struct dfg_err *mean(const struct dfg_aggregation *aggregation, uint32_t 
 	return NULL;
 }
 
+static struct dfg_err *result(const struct dfg_aggregation *aggregation, uint32_t i, struct dfg_tensor *out_tensor)
+{
+	const struct dfg_aggregation_fetch *fetch = &aggregation->fetch[i];
+	if (fetch->whole.dtype)
+		return dfg_tensor_share(&fetch->whole, out_tensor);
+	return fetch->parts ? dfg_tensor_concatenate(fetch->part, fetch->parts, out_tensor)
+						: mean(aggregation, i, out_tensor);
+}
+
 struct dfg_err *dfg_aggregation_results(
 	const struct dfg_aggregation *aggregation, const struct dfg_edges *fetch, struct dfg_arrays *out_results)
 {
 	for (uint32_t i = 0; i < aggregation->count; i++) {
 		struct dfg_tensor value;
-		bool parts = aggregation->fetch[i].parts;
 		if (!aggregation->samples || dfg_arrays_find(out_results, fetch->name[i]))
 			continue;
-		DFG_TRY(
-			dfg_err_note(parts ? dfg_tensor_concatenate(aggregation->fetch[i].part, aggregation->fetch[i].parts, &value)
-							   : mean(aggregation, i, &value),
-				"fetch '%s'", fetch->name[i]));
+		DFG_TRY(dfg_err_note(result(aggregation, i, &value), "fetch '%s'", fetch->name[i]));
 		DFG_TRY(dfg_arrays_add(out_results, fetch->name[i], &value));
 	}
 	return NULL;
@@ -72,6 +80,7 @@ void dfg_aggregation_release(struct dfg_aggregation *aggregation)
 		for (size_t k = 0; k < aggregation->fetch[i].parts; k++)
 			dfg_tensor_release(&aggregation->fetch[i].part[k]);
 		dfg_free(aggregation->fetch[i].part);
+		dfg_tensor_release(&aggregation->fetch[i].whole);
 	}
 	dfg_free(aggregation->fetch);
 	*aggregation = (struct dfg_aggregation){0};

@@ -53,7 +53,6 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 	DFG_TRY(open_graph(run, out_evaluation));
 	struct dfg_model *model = out_evaluation->model;
 	DFG_TRY(dfg_model_tensors(model, &run->options->eval_fetch, &out_evaluation->fetch));
-	DFG_TRY(dfg_replication_fetches(model, &out_evaluation->fetch));
 	const struct dfg_distributed *distributed = run->options->eval_graph ? NULL : run->distributed;
 	DFG_TRY(dfg_err_note(
 		dfg_dataset_open(model, distributed, &run->options->eval_data, &out_evaluation->dataset), "--eval-data"));
@@ -64,10 +63,13 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 			"warning: the evaluation runs %s, which was built with -D training=true: dropout, batch_norm and all else "
 			"that tests `training` are on; give the graph built without it to --eval-graph",
 			model->file.graph.source);
-	out_evaluation->value = dfg_arena_zeros(&model->arena, out_evaluation->fetch.count, sizeof(struct dfg_tensor));
-	if (!out_evaluation->value)
-		return dfg_no_memory("the evaluation");
-	return bind_feeds(out_evaluation, run);
+	DFG_TRY(bind_feeds(out_evaluation, run));
+	struct dfg_totals *totals = &out_evaluation->totals;
+	DFG_TRY(
+		dfg_err_note(dfg_totals_find(model, &out_evaluation->feeds, &out_evaluation->fetch, totals), "--eval-fetch"));
+	DFG_TRY(dfg_replication_fetches(model, &totals->fetch));
+	out_evaluation->value = dfg_arena_zeros(&model->arena, totals->fetch.count, sizeof(struct dfg_tensor));
+	return out_evaluation->value ? NULL : dfg_no_memory("the evaluation");
 }
 
 static struct dfg_step step_of(const struct dfg_evaluation *evaluation)
@@ -149,8 +151,11 @@ static struct dfg_err *run_batches(
 		n = dataset->samples - at < evaluation->batch ? dataset->samples - at : evaluation->batch;
 		DFG_TRY(dfg_dataset_batch(dataset, at, n, evaluation->feeds.value + evaluation->first_batch));
 		DFG_TRY(dfg_plan_run(plan, evaluation->feeds.value, evaluation->value));
-		DFG_TRY(dfg_aggregation_add(means, &evaluation->fetch, evaluation->value, n));
+		DFG_TRY(dfg_totals_add(&evaluation->totals, &evaluation->fetch, evaluation->value, n, means));
 	}
+	const struct dfg_feeds initial = {
+		evaluation->feeds.edge, evaluation->feeds.value, evaluation->first_batch, evaluation->first_batch};
+	DFG_TRY(dfg_totals_finish(&evaluation->totals, evaluation->model, &initial, means));
 	for (uint32_t i = 0; i < means->count; i++)
 		if (means->fetch[i].parts)
 			return DFG_ERR(DFG_DATA, "--eval-fetch '%s' is not a scalar", evaluation->fetch.name[i]);
@@ -168,6 +173,9 @@ static struct dfg_err *evaluate(struct dfg_evaluation *evaluation, struct dfg_ru
 		return dfg_no_memory("the evaluation");
 	DFG_TRY(take_variables(evaluation, run));
 	DFG_TRY(dfg_variables_init(evaluation->model, &step, &initial));
+	dfg_totals_reset(&evaluation->totals);
+	step.fetch = evaluation->totals.fetch.edge;
+	step.n_fetch = evaluation->totals.fetch.count;
 	DFG_TRY(dfg_session_plan(evaluation->model->session, &step, &plan));
 	return run_batches(evaluation, plan, means);
 }
@@ -182,6 +190,7 @@ struct dfg_err *dfg_evaluation_run(
 
 void dfg_evaluation_close(struct dfg_evaluation *evaluation)
 {
+	dfg_totals_reset(&evaluation->totals);
 	dfg_feeds_release(&evaluation->feeds);
 	dfg_dataset_release(&evaluation->dataset);
 	dfg_model_close(&evaluation->own);

@@ -3,9 +3,10 @@
 #include "app/aggregation.h"
 #include "app/dataset.h"
 #include "app/run.h"
+#include "app/totals.h"
 
 /*
- * Means of fetches over separate data after each epoch, computed by the same graph or by another one that takes its
+ * Means of fetches, and metrics by total() of the language, over separate data after each epoch, computed by the same graph or by another one that takes its
  * variables.
  */
 struct dfg_evaluation {
@@ -13,10 +14,11 @@ struct dfg_evaluation {
 	struct dfg_model *model;        /* the one to evaluate: `own`, or that of the run */
 	struct dfg_variables variables; /* of `own` */
 	struct dfg_dataset dataset;
-	struct dfg_edges fetch;
+	struct dfg_edges fetch;   /* those asked for */
+	struct dfg_totals totals; /* the fetches of each batch, and what is summed over them */
 	struct dfg_feeds feeds;   /* the feeds of the run that the graph also has, then those of the batch */
 	uint32_t first_batch;     /* number of the first feed of the batch */
-	struct dfg_tensor *value; /* by fetch */
+	struct dfg_tensor *value; /* by totals.fetch */
 	int64_t batch;
 	bool wanted; /* whether the run has an evaluation: if not, dfg_evaluation_run() is not called */
 };

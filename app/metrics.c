@@ -138,7 +138,10 @@ struct dfg_err *dfg_metrics_eval(struct dfg_metrics *metrics, uint64_t step, uin
 	dfg_json_open(&json, '{');
 	for (uint32_t i = 0; i < fetch->count; i++) {
 		dfg_json_key(&json, fetch->name[i]);
-		dfg_json_f64(&json, dfg_aggregation_mean(means, i));
+		if (means->fetch[i].whole.shape.rank)
+			dfg_json_elements(&json, &means->fetch[i].whole);
+		else
+			dfg_json_f64(&json, dfg_aggregation_mean(means, i));
 	}
 	dfg_json_close(&json, '}');
 	dfg_json_key(&json, "step");

@@ -2,6 +2,7 @@
 #include "app/evaluation.h"
 #include "app/loaded.h"
 #include "app/metrics.h"
+#include "app/totals.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,7 +15,9 @@ struct training {
 	struct dfg_feeds feeds; /* the feeds of each step, then those of the batch */
 	uint32_t first_batch;
 	struct dfg_plan *plan;
-	struct dfg_tensor *value; /* values of the last step, by fetch */
+	struct dfg_totals totals; /* of inference: what is summed over the batches */
+	struct dfg_edges fetch;   /* the fetches of each step that were asked for */
+	struct dfg_tensor *value; /* values of the last step, by totals.fetch, which begins with `fetch` */
 	struct dfg_aggregation aggregation;
 	struct dfg_metrics metrics;
 	struct dfg_evaluation evaluation;
@@ -121,6 +124,24 @@ static struct dfg_sample_order sample_order(const struct training *t)
 		.seed = shuffled ? shuffle_seed(t) : 0};
 }
 
+/* The plan of a step. The first one initialises the variables of all fetches. */
+static struct dfg_err *plan_steps(struct training *t)
+{
+	struct dfg_run *run = t->run;
+	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
+	t->fetch = t->totals.fetch = run->fetch;
+	if (!t->trains)
+		DFG_TRY(dfg_totals_find(&run->model, &t->feeds, &run->fetch, &t->totals));
+	if (t->totals.n_total) {
+		DFG_TRY(dfg_replication_fetches(&run->model, &t->totals.fetch));
+		DFG_TRY(dfg_run_plan(run, &t->feeds, &t->totals.fetch, &t->plan));
+		t->fetch = t->totals.fetch;
+		t->fetch.count = t->totals.n_direct;
+	}
+	t->value = dfg_arena_zeros(&run->model.arena, t->totals.fetch.count, sizeof *t->value);
+	return t->value ? NULL : dfg_no_memory("the batches");
+}
+
 static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
@@ -135,24 +156,23 @@ static struct dfg_err *open_all(struct training *t)
 		return DFG_ERR(DFG_DATA,
 			"%s continues at sample %llu, but the data has only %lld samples: it was made with other data",
 			t->run->options->checkpoint, (unsigned long long)t->at.sample, (long long)t->dataset.samples);
-	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
+	DFG_TRY(plan_steps(t));
 	DFG_TRY(dfg_metrics_open(t->run->options->metrics, t->run->options->times, t->at.step, &t->metrics));
-	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
 	t->aggregation.fetch = dfg_zeros(run->fetch.count, sizeof *t->aggregation.fetch);
 	t->aggregation.count = t->aggregation.fetch ? run->fetch.count : 0;
-	return t->value && t->aggregation.fetch ? NULL : dfg_no_memory("the batches");
+	return t->aggregation.fetch ? NULL : dfg_no_memory("the batches");
 }
 
 /* The first fetch with a single float, shown as progress. */
 static const char *followed(const struct training *t, double *out_value)
 {
-	for (uint32_t i = 0; i < t->run->fetch.count; i++) {
+	for (uint32_t i = 0; i < t->fetch.count; i++) {
 		const struct dfg_tensor *value = &t->value[i];
 		bool real =
 			value->dtype == DFG_F32 || value->dtype == DFG_F64 || value->dtype == DFG_F16 || value->dtype == DFG_BF16;
 		if (real && dfg_shape_count(&value->shape) == 1) {
 			*out_value = dfg_tensor_float(value, 0);
-			return t->run->fetch.name[i];
+			return t->fetch.name[i];
 		}
 	}
 	return NULL;
@@ -175,7 +195,7 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 {
 	struct dfg_run *run = t->run;
 	DFG_TRY(dfg_dataset_batch(&t->dataset, (int64_t)t->at.sample, n, t->feeds.value + t->first_batch));
-	for (uint32_t i = 0; i < run->fetch.count; i++)
+	for (uint32_t i = 0; i < t->totals.fetch.count; i++)
 		dfg_tensor_release(&t->value[i]);
 	if (run->distributed)
 		run->distributed->step = t->at.step + 1;
@@ -185,9 +205,9 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 	uint64_t epoch = t->at.epoch;
 	t->at.step++;
 	t->at.sample += (uint64_t)n;
-	DFG_TRY(dfg_metrics_step(&t->metrics, t->at.step, epoch, &run->fetch, t->value));
+	DFG_TRY(dfg_metrics_step(&t->metrics, t->at.step, epoch, &t->fetch, t->value));
 	tell(t, epoch);
-	return t->trains ? NULL : dfg_aggregation_add(&t->aggregation, &run->fetch, t->value, n ? n : 1);
+	return t->trains ? NULL : dfg_totals_add(&t->totals, &run->fetch, t->value, n ? n : 1, &t->aggregation);
 }
 
 static struct dfg_err *evaluate(struct training *t)
@@ -198,8 +218,9 @@ static struct dfg_err *evaluate(struct training *t)
 		err = dfg_metrics_eval(&t->metrics, t->at.step, t->at.epoch, &t->evaluation.fetch, &means);
 	t->watch->hide(t->watch->arg);
 	for (uint32_t i = 0; !err && i < means.count; i++)
-		dfg_report_note(t->run->input.report, "epoch %llu: %s %.6g (evaluation)", (unsigned long long)t->at.epoch,
-			t->evaluation.fetch.name[i], dfg_aggregation_mean(&means, i));
+		if (!means.fetch[i].whole.shape.rank)
+			dfg_report_note(t->run->input.report, "epoch %llu: %s %.6g (evaluation)", (unsigned long long)t->at.epoch,
+				t->evaluation.fetch.name[i], dfg_aggregation_mean(&means, i));
 	dfg_aggregation_release(&means);
 	return err;
 }
@@ -264,8 +285,10 @@ static struct dfg_err *finish(struct training *t, struct dfg_arrays *out_results
 	if (cause && !is_over(t))
 		return stop(t, cause, out_stopped);
 	dfg_plan_stats(t->plan, &t->run->stats);
-	if (!t->trains)
+	if (!t->trains) {
+		DFG_TRY(dfg_totals_finish(&t->totals, &t->run->model, &t->run->feeds, &t->aggregation));
 		return dfg_aggregation_results(&t->aggregation, &t->run->fetch, out_results);
+	}
 	bool any = t->run->fetch.count && t->value[0].dtype;
 	return any ? dfg_results_add(out_results, &t->run->fetch, t->value) : NULL;
 }
@@ -282,8 +305,9 @@ struct dfg_err *dfg_run_data(
 	err = dfg_err_join(err, dfg_metrics_close(&t.metrics));
 	if (!err)
 		err = finish(&t, out_results, out_stopped);
-	for (uint32_t i = 0; t.value && i < run->fetch.count; i++)
+	for (uint32_t i = 0; t.value && i < t.totals.fetch.count; i++)
 		dfg_tensor_release(&t.value[i]);
+	dfg_totals_reset(&t.totals);
 	dfg_aggregation_release(&t.aggregation);
 	dfg_checkpointing_close(&t.checkpointing);
 	dfg_evaluation_close(&t.evaluation);

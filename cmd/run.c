@@ -48,7 +48,7 @@ static const struct dfg_opt training_rows[] = {
 	{"drop-last", .flag = &O.drop_last, .help = "Leave out a last batch that is not full."},
 	{"eval-data", .takes = "NAME=@FILE", .list = &O.eval_data, .help = "Data for an evaluation after each epoch."},
 	{"eval-fetch", .takes = "NAME", .list = &O.eval_fetch,
-		.help = "Tensor whose mean over the data is the result of the evaluation."},
+		.help = "Tensor to evaluate: its mean over the data or, by `total`, a metric of all rows."},
 	{"eval-graph", .takes = "G", .text = &O.eval_graph,
 		.help = "The graph to evaluate; it gets the variables by name (the trained graph)."},
 	{"metrics", .takes = "FILE", .text = &O.metrics,

@@ -324,6 +324,23 @@ static struct dfg_err *indices(struct dfg_eval *eval, const struct dfg_call_site
 	return NULL;
 }
 
+/* total(x): x in one step; over the batches of an evaluation the sum of x (app/totals.h). */
+static struct dfg_err *total(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_edge in;
+	struct dfg_attr attr = DFG_ATTR_B("_dfg_total", true);
+	struct dfg_new_node want = {.op = "Identity", .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1};
+	uint32_t node;
+	DFG_TRY(tensor_argument(eval, site, 0, &in));
+	if (eval->region)
+		return DFG_ERR(DFG_DATA, "total() is allowed only outside of loops and branches");
+	if (!dfg_dtype_is(dfg_eval_fact(eval, in)->dtype, "number"))
+		return DFG_ERR(DFG_DATA, "total() sums numbers, not %s", dfg_dtype_name(dfg_eval_fact(eval, in)->dtype));
+	DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_NONE, &node));
+	*out_datum = DFG_TENSOR(((struct dfg_edge){node, 0}));
+	return NULL;
+}
+
 const struct dfg_builtin dfg_builtins[] = {
 	{"axes", 1, 1, axes},
 	{"dtype", 1, 1, dtype},
@@ -337,5 +354,6 @@ const struct dfg_builtin dfg_builtins[] = {
 	{"shape", 1, 1, shape},
 	{"step", 0, 0, step},
 	{"stream", 0, 0, stream},
+	{"total", 1, 1, total},
 	{0},
 };

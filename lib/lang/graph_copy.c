@@ -198,7 +198,7 @@ static struct dfg_err *copy_name(const struct walk *walk, const char *scope, str
 /* Marks that say what a node is; others are about its place in the file: inputs, outputs, colocation, shapes. */
 static bool is_kept(const char *attr)
 {
-	return *attr != '_' || !strcmp(attr, "_dfg_call") || !strcmp(attr, "_dfg_trainable");
+	return *attr != '_' || !strcmp(attr, "_dfg_call") || !strcmp(attr, "_dfg_total") || !strcmp(attr, "_dfg_trainable");
 }
 
 static struct dfg_err *copy_attrs(

@@ -166,6 +166,8 @@ static enum dfg_merge merge_of(const struct dfg_local *local, struct dfg_edge ed
 	uint32_t reason;
 	if (!dfg_local_is(local, edge))
 		return DFG_MERGE_NONE;
+	if (dfg_node_mark(&local->graph->node[edge.node], "_dfg_total", NULL))
+		return DFG_MERGE_SUM;
 	bool fixed = local->batch > 1 && shape->rank > 0 && shape->dim[0] % local->batch == 0;
 	if (shape->rank < 0 || (shape->rank > 0 && (fixed || shape->dim[0] == DFG_UNKNOWN)))
 		return DFG_MERGE_ROWS;
