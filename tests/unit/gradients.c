@@ -40,6 +40,13 @@ static const struct {
 } conventions[] = {
 	{"Cholesky", 0, false}, /* reads one triangle, but the derivative is symmetric */
 	{"DynamicStitch", 1, false},
+	{"FakeQuantWithMinMaxArgs", 0, false}, /* steps, whose gradient passes straight through */
+	{"FakeQuantWithMinMaxVars", 0, false},
+	{"FakeQuantWithMinMaxVars", 1, false},
+	{"FakeQuantWithMinMaxVars", 2, false},
+	{"FakeQuantWithMinMaxVarsPerChannel", 0, false},
+	{"FakeQuantWithMinMaxVarsPerChannel", 1, false},
+	{"FakeQuantWithMinMaxVarsPerChannel", 2, false},
 	{"FusedBatchNorm", 0, false}, /* only the first output passes a derivative on */
 	{"FusedBatchNorm", 3, false},
 	{"FusedBatchNorm", 4, false},
