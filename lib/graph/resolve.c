@@ -1,5 +1,6 @@
 #include "lib/graph/graph.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct dfg_err *dfg_resolved_note(struct dfg_err *err, const struct dfg_resolved_node *call)
@@ -99,14 +100,27 @@ static struct dfg_err *fill_attrs(
 	return NULL;
 }
 
+/* "f32", or "one of f32 f64". */
+static const char *type_words(uint64_t types, char *words, size_t size)
+{
+	size_t length = (size_t)snprintf(words, size, "%s", types & (types - 1) ? "one of" : "");
+	for (int dtype = 0; dtype < DFG_DTYPES; dtype++)
+		if (types & dfg_dtype_bit((enum dfg_dtype)dtype))
+			length += (size_t)snprintf(
+				words + length, size - length, "%s%s", length ? " " : "", dfg_dtype_name((enum dfg_dtype)dtype));
+	return words;
+}
+
 static struct dfg_err *check_type(const struct dfg_param *param, enum dfg_dtype dtype)
 {
+	char words[256]; /* longer than the names of all types */
+
 	if ((int)dtype < DFG_DTYPES && param->types & dfg_dtype_bit(dtype))
 		return NULL;
 	if (!dfg_dtype_size(dtype))
 		return DFG_ERR(DFG_DATA, "attribute '%s' has invalid type number %d", param->name, (int)dtype);
-	return DFG_ERR(
-		DFG_DATA, "attribute '%s' is %s, which this op does not support", param->name, dfg_dtype_name(dtype));
+	return DFG_ERR(DFG_DATA, "attribute '%s' is %s, must be %s", param->name, dfg_dtype_name(dtype),
+		type_words(param->types, words, sizeof words));
 }
 
 static struct dfg_err *check_list(const struct dfg_param *param, const struct dfg_list *list)

@@ -177,3 +177,30 @@ status 0 "$DFG" run half.dfg --feed x=zeros:f16[2] --fetch n
 grep -qx '1.001 1.001' out
 status 0 "$DFG" run half.dfg --feed d=1.000488281250001 --fetch c
 grep -qx 'c: f16\[\] 1' out
+
+# Narrow types, as dfg-lang(5) says: integers wrap; a cast of a float drops the fraction and saturates, one between integers keeps
+# the low bits; sums of halves are of f32 and rounded once. 2048 is the last integer at which f16 still counts by ones.
+cat >narrow.dfg <<'END'
+input i: i8[2]
+input u: u8[2]
+input f: f32[4]
+input n: i32[2]
+ones = f16(Fill([3000], f32(1)))
+output wrapped = i + 1
+output doubled = u * 2
+output low = u8(n)
+output small = i8(f)
+output large = u16(f)
+output total = sum(ones)
+output product = Reshape(ones, [1, 3000]) @ Reshape(ones, [3000, 1])
+END
+status 0 "$DFG" run narrow.dfg --feed i=i8[2]:127,-128 --feed u=u8[2]:255,100 --feed f=f32[4]:2.9,-2.9,1e9,-inf --feed n=i32[2]:300,-1
+[ "$(paste -sd' ' out)" = 'wrapped: i8[2] -128 -127 doubled: u8[2] 254 200 low: u8[2] 44 255 small: i8[4] 2 -2 127 -128 large: u16[4] 2 0 65535 0 total: f16[] 3000 product: f16[1,1] 3000' ]
+for e in '-x' 'abs(x)' 'x ** x'; do
+	printf 'input x: u8[2]\noutput y = %s\n' "$e" >unsigned.dfg
+	status 65 "$DFG" check unsigned.dfg
+	has err "attribute 'T' is u8, must be one of "
+done
+printf 'input x: i8\ninput y: i16\noutput z = x + y\n' >mixed.dfg
+status 65 "$DFG" check mixed.dfg
+has err '`+` of i8[...] and i16[...]: cast one of them'
