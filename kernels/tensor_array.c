@@ -97,7 +97,9 @@ static struct dfg_err *write_run(struct dfg_kernel *ctx)
 	int64_t index;
 	DFG_TRY(dfg_element_index(ctx, INDEX, &index));
 	DFG_TRY(ctx->host->keep(ctx, VALUE, &value));
-	struct dfg_err *err = dfg_array_lock(ctx, value.dtype, &array);
+	struct dfg_err *err = ctx->host->element ? ctx->host->element(ctx, index, &value) : NULL;
+	if (!err)
+		err = dfg_array_lock(ctx, value.dtype, &array);
 	if (err) {
 		dfg_tensor_release(&value);
 		return err;

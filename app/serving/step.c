@@ -64,7 +64,7 @@ static struct dfg_err *make_step(struct dfg_serving_job *job, struct fed_step *o
 
 static struct dfg_err *run_plan(struct dfg_serving_job *jobs, struct fed_step *own)
 {
-	const struct dfg_step_control control = {check_jobs, jobs};
+	const struct dfg_step_control control = {.check = check_jobs, .arg = jobs};
 	struct dfg_plan *plan;
 	DFG_TRY(dfg_session_plan(jobs->live->run.model.session, &own->step, &plan));
 	atomic_fetch_add(&jobs->served->serving->running, 1);

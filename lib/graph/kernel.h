@@ -51,6 +51,8 @@ struct dfg_kernel_services {
 	/* The pause that preceded this run, or NULL; and a new pause. */
 	struct dfg_pause *(*paused)(struct dfg_kernel *ctx);
 	struct dfg_err *(*pause)(struct dfg_kernel *ctx, struct dfg_pause **out_pause);
+	/* Tells the caller of the step that the node stores an element of an array; NULL: the host has no such caller. */
+	struct dfg_err *(*element)(struct dfg_kernel *ctx, int64_t index, const struct dfg_tensor *value);
 };
 
 static inline const struct dfg_tensor *dfg_kernel_input(const struct dfg_kernel *ctx, int i)

@@ -167,7 +167,7 @@ static float halved(enum dfg_denormals denormals, const struct dfg_step_control 
 static void a_step_with_a_control_has_the_mode_of_its_session(void **state)
 {
 	(void)state;
-	const struct dfg_step_control control = {never_ends, NULL};
+	const struct dfg_step_control control = {.check = never_ends};
 	const struct dfg_step_control *const controls[] = {NULL, &control};
 	for (int i = 0; i < 2; i++) {
 		assert_true(halved(DFG_FLUSH, controls[i]) == (DFG_CAN_FLUSH ? 0 : FLT_MIN / 2));

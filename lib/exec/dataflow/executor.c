@@ -511,7 +511,10 @@ static struct dfg_err *new_executor(struct dfg_plan *plan, struct executor **out
 	executor->plan = plan;
 	executor->frame_info = plan->frame_info;
 	executor->shared = threads > 1;
-	executor->runner = (struct runner){.session = plan->session, .executor = executor, .pause = dfg_suspend_kernel};
+	executor->runner = (struct runner){.session = plan->session,
+		.control = &executor->watch.control,
+		.executor = executor,
+		.pause = dfg_suspend_kernel};
 	executor->free_iter = dfg_zeros(plan->frame_info->loops, sizeof(struct iteration_state *));
 	executor->free_frame = dfg_zeros(plan->frame_info->loops, sizeof(struct frame *));
 	executor->helper = dfg_helpers_new(executor);

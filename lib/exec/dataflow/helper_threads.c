@@ -94,7 +94,10 @@ struct helper *dfg_helpers_new(struct executor *executor)
 	for (int i = 0; helper && i < threads; i++)
 		helper[i] = (struct helper){.task.begin = i == threads - 1 ? complete_arrivals : run_helper,
 			.executor = executor,
-			.runner = {.session = executor->plan->session, .executor = executor, .pause = dfg_suspend_kernel}};
+			.runner = {.session = executor->plan->session,
+				.control = &executor->watch.control,
+				.executor = executor,
+				.pause = dfg_suspend_kernel}};
 	return helper;
 }
 

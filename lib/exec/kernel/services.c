@@ -173,8 +173,16 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 	return runner->pause(runner, out_pause);
 }
 
+static struct dfg_err *element(struct dfg_kernel *ctx, int64_t index, const struct dfg_tensor *value)
+{
+	const struct dfg_step_control *const *control = runner_of(ctx)->control;
+	if (!control || !*control || !(*control)->element)
+		return NULL;
+	return (*control)->element((*control)->arg, ctx->call->node, index, value);
+}
+
 static const struct dfg_kernel_services services = {
-	allocate_output, scratch, parallel, retain_input, give_output, state, ref, give_ref, alone, paused, pause};
+	allocate_output, scratch, parallel, retain_input, give_output, state, ref, give_ref, alone, paused, pause, element};
 
 const struct dfg_kernel_services *dfg_runner_services(void)
 {

@@ -13,8 +13,9 @@ struct runner {
 	char *scratch;     /* kept from kernel to kernel; requests that do not fit have blocks of their own */
 	size_t scratch_capacity, scratch_used;
 	struct extra *extra;
-	bool took;                 /* a kernel took or gave away a buffer; never reset here */
-	struct executor *executor; /* the executor that it works for; NULL: an activation */
+	const struct dfg_step_control *const *control; /* of the running step: where its watch has it */
+	bool took;                                     /* a kernel took or gave away a buffer; never reset here */
+	struct executor *executor;                     /* the executor that it works for; NULL: an activation */
 	/* the executor's; NULL: kernels cannot suspend */
 	struct dfg_err *(*pause)(struct runner *runner, struct dfg_pause **out_pause);
 	struct dfg_pause *paused,

@@ -40,6 +40,7 @@ static struct dfg_err *new_activation(struct program *program, struct activation
 	activation->program = program;
 	activation->plan = plan;
 	activation->runner.session = plan->session;
+	activation->runner.control = &activation->watch.control;
 	activation->block = program->bytes < SIZE_MAX / 4 ? dfg_mem->take(dfg_mem, program->bytes, DFG_ALIGN) : NULL;
 	activation->tensor = dfg_zeros(plan->slots, sizeof *activation->tensor);
 	activation->at = dfg_zeros(program->uses, sizeof *activation->at);

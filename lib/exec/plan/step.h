@@ -44,9 +44,15 @@ struct dfg_trace_event {
 	uint64_t sent_ns, reduced_ns;
 };
 
-/* Decides whether a step continues: asked between nodes and in loops, on any thread of the step, so it must be quick. */
+/* Callbacks of a running step, on any of its threads, several at once. An error ends the step, and is the step's. */
 struct dfg_step_control {
-	struct dfg_err *(*check)(void *arg); /* an error ends the step, and is the step's */
+	/* Decides whether the step continues: asked between nodes and in loops, so it must be quick. */
+	struct dfg_err *(*check)(void *arg);
+	/*
+	 * That node has stored an element of a TensorArray, whose buffer is counted: the callee may share it. Elements of
+	 * iterations that overlap come in any order. The node waits for the callee, which may block. NULL: nobody is told.
+	 */
+	struct dfg_err *(*element)(void *arg, const char *node, int64_t index, const struct dfg_tensor *value);
 	void *arg;
 };
 
