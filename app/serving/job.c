@@ -30,15 +30,21 @@ void dfg_job_free(struct dfg_serving_job *job)
 {
 	for (uint32_t i = 0; job->feed && i < job->live->n_in; i++)
 		dfg_tensor_release(&job->feed[i]);
+	struct dfg_serving *serving = job->served->serving;
+	bool is_counted = dfg_stream_is_counted(job);
 	for (uint32_t i = 0; job->value && i < job->n_output; i++)
 		dfg_tensor_release(&job->value[i]);
+	if (job->stream)
+		dfg_stream_release(job);
 	dfg_live_model_unref(job->live);
 	dfg_arena_release(&job->arena);
 	dfg_free(job);
+	if (is_counted)
+		dfg_stream_uncount(serving);
 }
 
-/* The status for an error of a step; 422: the request's data caused it. */
-static int status_of(const struct dfg_err *err)
+/* 422: the request's data caused it. */
+int dfg_job_status(const struct dfg_err *err)
 {
 	switch (err->code) {
 	case DFG_DATA:
@@ -55,7 +61,7 @@ static int status_of(const struct dfg_err *err)
 
 void dfg_job_refuse(struct dfg_serving_job *job, int status, struct dfg_err *err)
 {
-	dfg_serving_error(job->served, job->request, job->protocol, status ? status : status_of(err), "%s", err->text);
+	dfg_serving_error(job->served, job->request, job->protocol, status ? status : dfg_job_status(err), "%s", err->text);
 	dfg_err_free(err);
 	dfg_job_free(job);
 }
@@ -224,6 +230,8 @@ void dfg_job_submit(struct dfg_serving_job *job)
 {
 	struct dfg_err *err = choose_outputs(job);
 	find_needed(job);
+	if (!err && job->stream)
+		err = dfg_stream_choose(job);
 	if (err) {
 		dfg_job_refuse(job, 422, err);
 	} else if (!set_deadline(job)) {
@@ -233,6 +241,10 @@ void dfg_job_submit(struct dfg_serving_job *job)
 				"HMSmun"));
 	} else if (job->served->serving->draining) {
 		dfg_job_refuse(job, 503, DFG_ERR(DFG_STOPPED, "the server is shutting down"));
+	} else if (job->stream && !dfg_stream_count(job)) {
+		dfg_job_refuse(job, 429,
+			DFG_ERR(DFG_DATA, "there are already %lld streams (--max-streams)",
+				(long long)job->served->serving->options.most_streams));
 	} else if (!dfg_serving_push(job)) {
 		dfg_job_refuse(job, 429,
 			DFG_ERR(DFG_DATA, "model '%.100s' already has %lld waiting requests", job->served->name,

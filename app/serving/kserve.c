@@ -113,7 +113,7 @@ void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *requ
 		dfg_serving_error(&serving->other, request, protocol, 404, "unknown path %.200s", request->path);
 }
 
-static struct dfg_err *put_output(
+struct dfg_err *dfg_kserve_put_output(
 	struct dfg_json_out *json, const struct dfg_serving_port *port, const struct dfg_tensor *value, bool is_binary)
 {
 	struct dfg_tensor flat = *value;
@@ -153,18 +153,24 @@ static void put_binary(struct dfg_serving_job *job, struct dfg_text *body, struc
 	snprintf(answer->field, sizeof answer->field, "inference-header-content-length: %zu", json);
 }
 
+void dfg_kserve_begin_answer(struct dfg_json_out *json, const struct dfg_serving_job *job)
+{
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "model_name"), dfg_json_string(json, job->served->name);
+	dfg_serving_put_version(json, "model_version", job->live);
+	if (job->id)
+		dfg_json_key(json, "id"), dfg_json_string(json, job->id);
+	dfg_json_key(json, "outputs"), dfg_json_open(json, '[');
+}
+
 static struct dfg_err *answer(struct dfg_serving_job *job, struct dfg_web_answer *out_answer)
 {
 	struct dfg_json_out json = {0};
 	struct dfg_err *err = NULL;
-	dfg_json_open(&json, '{');
-	dfg_json_key(&json, "model_name"), dfg_json_string(&json, job->served->name);
-	dfg_serving_put_version(&json, "model_version", job->live);
-	if (job->id)
-		dfg_json_key(&json, "id"), dfg_json_string(&json, job->id);
-	dfg_json_key(&json, "outputs"), dfg_json_open(&json, '[');
+	dfg_kserve_begin_answer(&json, job);
 	for (uint32_t i = 0; i < job->n_output && !err; i++)
-		err = put_output(&json, &job->live->out[job->output[i]], &job->value[i], job->is_binary[job->output[i]]);
+		err = dfg_kserve_put_output(
+			&json, &job->live->out[job->output[i]], &job->value[i], job->is_binary[job->output[i]]);
 	dfg_json_close(&json, ']');
 	dfg_json_close(&json, '}');
 	dfg_text_put(&json.text, "\n", 1);
@@ -248,7 +254,7 @@ static bool wants_binary(const struct dfg_json *object, const char *key, bool ot
 	return value && value->kind == DFG_JSON_BOOL ? value->truth : otherwise;
 }
 
-static struct dfg_err *read_request(struct dfg_serving_job *job, const struct dfg_json *root)
+struct dfg_err *dfg_kserve_read_request(struct dfg_serving_job *job, const struct dfg_json *root)
 {
 	const struct dfg_json *outputs = dfg_json_get(root, "outputs"), *id = dfg_json_get(root, "id"), *name;
 	bool all_binary = wants_binary(root, "binary_data_output", false);
@@ -278,7 +284,7 @@ static void infer(struct dfg_served *served, struct dfg_web_request *request)
 	if (err)
 		dfg_job_refuse(job, 400, err);
 	else
-		dfg_job_submit_json(job, size, read_request);
+		dfg_job_submit_json(job, size, dfg_kserve_read_request);
 }
 
 static void answer_stats(struct dfg_served *served, struct dfg_web_request *request)

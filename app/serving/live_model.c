@@ -121,11 +121,17 @@ static struct dfg_err *keep_needed(struct dfg_live_model *live, const struct dfg
 	return NULL;
 }
 
+/* The arrays of a step are not state: no other step sees them. */
+static bool writes_state(const struct dfg_op *op)
+{
+	return op && op->flags & DFG_WRITES && !(op->flags & DFG_TENSOR_ARRAY);
+}
+
 static struct dfg_err *check_state(const struct walk *walk)
 {
 	const struct dfg_graph *graph = walk->graph;
 	for (uint32_t n = 0; n < graph->count; n++)
-		if (walk->seen[n] && graph->node[n].op && (graph->node[n].op->flags & DFG_WRITES))
+		if (walk->seen[n] && writes_state(graph->node[n].op))
 			return DFG_ERR(DFG_DATA, "node '%s' (%s) writes state; --stateful serves it, one step at a time",
 				graph->node[n].name, graph->node[n].op_name);
 	return NULL;
@@ -148,6 +154,16 @@ static struct dfg_err *find_rows(struct dfg_live_model *live, struct dfg_arena *
 	return dfg_row_independence(&model->file.graph, &model->facts, in, live->n_in, out, live->n_out, verdict);
 }
 
+static struct dfg_err *find_stacks(struct dfg_live_model *live, struct dfg_arena *scratch)
+{
+	const struct dfg_graph *graph = &live->run.model.file.graph;
+	struct dfg_loops loops;
+	DFG_TRY(dfg_loops_find(graph, NULL, scratch, &loops));
+	for (uint32_t i = 0; i < live->n_out; i++)
+		DFG_TRY(dfg_array_stack_find(graph, &loops, live->out[i].edge, &live->run.model.arena, &live->out[i].stack));
+	return NULL;
+}
+
 static struct dfg_err *find_ports(
 	struct dfg_live_model *live, const struct dfg_serving_options *options, struct dfg_arena *scratch)
 {
@@ -157,6 +173,7 @@ static struct dfg_err *find_ports(
 	DFG_TRY(find_outputs(live, &walk));
 	DFG_TRY(keep_needed(live, &walk.candidate, options->feed.count));
 	DFG_TRY(find_rows(live, scratch));
+	DFG_TRY(find_stacks(live, scratch));
 	return options->stateful ? NULL : check_state(&walk);
 }
 

@@ -101,6 +101,12 @@ static void put_models(struct dfg_text *out, const struct dfg_served *copy, size
 	put_head(out, "dfg_batch_size", "histogram", "Rows of a step.");
 	for (size_t i = 0; i < n; i++)
 		put_histogram(out, "dfg_batch_size", &copy[i], &copy[i].rows, dfg_rows_bounds);
+	put_head(out, "dfg_stream_first_seconds", "histogram", "Time from the first byte of a request to its first event.");
+	for (size_t i = 0; i < n; i++)
+		put_histogram(out, "dfg_stream_first_seconds", &copy[i], &copy[i].first_event, dfg_seconds_bounds);
+	put_head(out, "dfg_stream_events_total", "counter", "Events of streams that have ended.");
+	for (size_t i = 0; i < n; i++)
+		put_number(out, "dfg_stream_events_total", &copy[i], copy[i].events);
 	put_head(out, "dfg_queue_length", "gauge", "Requests that wait for a step.");
 	for (size_t i = 0; i < n; i++)
 		put_number(out, "dfg_queue_length", &copy[i], copy[i].waiting);
@@ -159,6 +165,11 @@ void dfg_serving_metrics(struct dfg_serving *serving, struct dfg_web_request *re
 	put_models(&answer.body, copy, serving->n_served);
 	put_head(&answer.body, "dfg_steps_running", "gauge", "Steps that run now.");
 	dfg_text_add(&answer.body, "dfg_steps_running %d\n", atomic_load(&serving->running));
+	pthread_mutex_lock(&serving->lock);
+	int64_t streams = serving->streams;
+	pthread_mutex_unlock(&serving->lock);
+	put_head(&answer.body, "dfg_streams", "gauge", "Streams that run or wait for their step.");
+	dfg_text_add(&answer.body, "dfg_streams %" PRId64 "\n", streams);
 	put_process(&answer.body);
 	dfg_free(copy);
 	dfg_serving_reply(&serving->other, request, "metrics", &answer);

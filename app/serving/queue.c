@@ -124,8 +124,7 @@ static struct dfg_serving_job *take_jobs(
 	return jobs;
 }
 
-/* Lets the next step of a model that writes state run. */
-static void end_turn(struct dfg_served *served)
+void dfg_served_end_turn(struct dfg_served *served)
 {
 	struct dfg_serving *serving = served->serving;
 	if (!serving->options.stateful)
@@ -164,8 +163,12 @@ static void *work(void *arg)
 		serving->jobs -= count;
 		pthread_mutex_unlock(&serving->lock);
 		struct dfg_served *served = jobs->served;
-		dfg_serving_run(jobs);
-		end_turn(served);
+		if (jobs->stream) {
+			dfg_stream_run(jobs);
+		} else {
+			dfg_serving_run(jobs);
+			dfg_served_end_turn(served);
+		}
 		pthread_mutex_lock(&serving->lock);
 	}
 	pthread_mutex_unlock(&serving->lock);
@@ -194,4 +197,9 @@ void dfg_serving_stop(struct dfg_serving *serving)
 	for (int i = 0; i < serving->n_threads; i++)
 		pthread_join(serving->thread[i], NULL);
 	serving->n_threads = 0;
+	atomic_store(&serving->ends_streams, true);
+	pthread_mutex_lock(&serving->lock);
+	while (serving->streams)
+		pthread_cond_wait(&serving->work, &serving->lock);
+	pthread_mutex_unlock(&serving->lock);
 }

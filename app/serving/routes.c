@@ -231,8 +231,11 @@ static void handle_named(struct dfg_serving *serving, struct dfg_web_request *re
 		handle(served, request, rest);
 }
 
-/* "/run" and "/run/NAME" */
-static void handle_run(struct dfg_serving *serving, struct dfg_web_request *request, const char *rest)
+typedef void handle_one(struct dfg_served *served, struct dfg_web_request *request);
+
+/* "/run" and "/run/NAME", where `protocol` is "run" */
+static void handle_path(struct dfg_serving *serving, struct dfg_web_request *request, const char *protocol,
+	const char *rest, handle_one *handle)
 {
 	char names[256];
 	size_t length = *rest ? strlen(rest + 1) : 0;
@@ -241,11 +244,12 @@ static void handle_run(struct dfg_serving *serving, struct dfg_web_request *requ
 	if (!length && serving->n_served == 1)
 		served = &serving->served[0];
 	if (served)
-		dfg_arrays_run(served, request);
+		handle(served, request);
 	else if (length)
-		dfg_serving_refuse_model(serving, request, "run", rest + 1, length);
+		dfg_serving_refuse_model(serving, request, protocol, rest + 1, length);
 	else
-		dfg_serving_error(&serving->other, request, "run", 404, "give a model: /run/NAME; the models are: %s", names);
+		dfg_serving_error(
+			&serving->other, request, protocol, 404, "give a model: /%s/NAME; the models are: %s", protocol, names);
 }
 
 static bool begins(const char *path, const char *prefix, const char **out_rest)
@@ -265,7 +269,9 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 	else if (begins(request->path, "/v2", &rest) && (!*rest || *rest == '/'))
 		dfg_kserve_server(serving, request);
 	else if (begins(request->path, "/run", &rest) && (!*rest || *rest == '/'))
-		handle_run(serving, request, rest);
+		handle_path(serving, request, "run", rest, dfg_arrays_run);
+	else if (begins(request->path, "/stream", &rest) && (!*rest || *rest == '/'))
+		handle_path(serving, request, "stream", rest, dfg_stream_post);
 	else if (begins(request->path, "/inference.GRPCInferenceService/", &rest))
 		dfg_kserve_grpc(serving, request, rest);
 	else if (begins(request->path, "/tensorflow.serving.", &rest))
@@ -278,7 +284,7 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 		dfg_serving_metrics(serving, request);
 	else
 		dfg_serving_error(&serving->other, request, "none", 404,
-			"unknown path %.200s; the paths are /, /v2, /v1/models/NAME, /run and /metrics", request->path);
+			"unknown path %.200s; the paths are /, /v2, /v1/models/NAME, /run, /stream and /metrics", request->path);
 }
 
 void dfg_serving_handle(void *arg, struct dfg_web_request *request)

@@ -112,6 +112,8 @@ static struct dfg_err *check_options(struct dfg_serving *serving)
 		return DFG_ERR(DFG_USAGE, "--max-delay must be from 0 to 60000 milliseconds, not %g", options->most_delay);
 	if (options->queue < 1)
 		return DFG_ERR(DFG_USAGE, "--queue must be at least 1, not %lld", (long long)options->queue);
+	if (options->most_streams < 0 || options->most_streams > 10000)
+		return DFG_ERR(DFG_USAGE, "--max-streams must be from 0 to 10000, not %lld", (long long)options->most_streams);
 	if (options->most_connections < 1 || options->most_connections > 1000000)
 		return DFG_ERR(
 			DFG_USAGE, "--max-connections must be from 1 to 1000000, not %lld", (long long)options->most_connections);

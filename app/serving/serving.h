@@ -23,6 +23,7 @@ struct dfg_serving_options {
 	int64_t most_batch;                /* rows of a step that requests share; 1: they share none */
 	double most_delay;                 /* milliseconds for which a request waits for others to share its step */
 	int64_t queue;                     /* most requests that wait for a model */
+	int64_t most_streams;              /* at once */
 	uint64_t most_body, most_head;     /* bytes of a request */
 	int64_t most_connections;
 	double timeout; /* seconds, of a step, and of the time to a whole request */

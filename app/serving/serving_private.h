@@ -5,6 +5,7 @@
 #include "app/serving/serving.h"
 #include "formats/json.h"
 #include "lib/base/pool.h"
+#include "lib/pass/verify/array_stack.h"
 #include "lib/pass/verify/row_independence.h"
 #include "remote/tls.h"
 #include "remote/web/web.h"
@@ -19,6 +20,7 @@ struct dfg_serving_port {
 	struct dfg_shape shape;          /* may be partly unknown */
 	bool *needs;                     /* of an output: which inputs it depends on */
 	struct dfg_row_verdict *verdict; /* of an output: whether requests may share a step that computes it */
+	struct dfg_array_stack stack;    /* of an output that stacks what a loop yields; others have no writers */
 };
 
 /* A model with one set of weights. Requests hold references to it, so that newer weights can replace it meanwhile. */
@@ -52,7 +54,8 @@ struct dfg_served {
 	uint64_t round, last_round; /* those of the last job taken, and of the last in the list: queue.c */
 	bool is_running;            /* a step runs; of a model that writes state, one at a time */
 	uint64_t steps;
-	struct dfg_serving_histogram seconds, queued, rows;
+	uint64_t events; /* of streams that have ended */
+	struct dfg_serving_histogram seconds, queued, rows, first_event;
 	/* By protocol (a static string) and status. */
 	struct dfg_serving_count {
 		const char *protocol;
@@ -76,9 +79,10 @@ struct dfg_serving {
 	int n_threads;
 	pthread_mutex_t lock; /* with `work`: guards `jobs` and `stop` */
 	pthread_cond_t work;
-	uint64_t jobs; /* that wait, of all models */
+	uint64_t jobs;   /* that wait, of all models */
+	int64_t streams; /* that wait or run, of all models; guarded by `lock` */
 	bool stop;
-	atomic_bool draining;
+	atomic_bool draining, ends_streams;
 	atomic_int running;
 	uint64_t begin_ns;
 };
@@ -105,7 +109,8 @@ struct dfg_serving_job {
 	bool *is_binary;       /* of KServe's: whether a requested output is sent as bytes after the JSON */
 	const uint8_t *binary; /* of KServe's: the bytes after the JSON that no input has taken yet */
 	size_t binary_size;
-	bool by_row; /* of TensorFlow's: the request had instances */
+	bool by_row;                       /* of TensorFlow's: the request had instances */
+	struct dfg_serving_stream *stream; /* the answer is events; NULL: it is one body */
 	const struct dfg_array_codec *codec;
 	struct dfg_err *(*answer)(struct dfg_serving_job *job, struct dfg_web_answer *out_answer);
 	uint64_t begin_ns, deadline_ns; /* deadline 0: none */
@@ -134,6 +139,7 @@ void dfg_job_submit_json(struct dfg_serving_job *job, size_t size,
 /* Answers with the status that fits the error, which is taken, and frees the job. */
 void dfg_job_refuse(struct dfg_serving_job *job, int status, struct dfg_err *err);
 void dfg_job_free(struct dfg_serving_job *job);
+int dfg_job_status(const struct dfg_err *err); /* the status for an error of a step */
 /* Whether two jobs, the first of which has rows, may share a step. */
 bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving_job *job);
 
@@ -142,8 +148,41 @@ DFG_MUST_CHECK struct dfg_err *dfg_serving_start(struct dfg_serving *serving);
 void dfg_serving_stop(struct dfg_serving *serving);
 bool dfg_serving_push(struct dfg_serving_job *job); /* false: the queue is full */
 
+/* Lets the next step of a model that writes state run. */
+void dfg_served_end_turn(struct dfg_served *served);
+
 /* step.c: runs the jobs of a list in one step, answers and frees them. */
 void dfg_serving_run(struct dfg_serving_job *jobs);
+
+/* A step of a job. Only the inputs that the outputs need are fed. All lists are in the job's arena. */
+struct dfg_fed_step {
+	struct dfg_step step;
+	struct dfg_edge *feed, *fetch;
+	struct dfg_tensor *feeds, *fetches; /* the feeds of one job are borrowed */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_fed_step_make(struct dfg_serving_job *job, struct dfg_fed_step *out);
+/* Runs it; the caller releases the fetches if it succeeds. */
+DFG_MUST_CHECK struct dfg_err *dfg_fed_step_run(
+	struct dfg_serving_job *jobs, struct dfg_fed_step *own, const struct dfg_step_control *control);
+/* Errors of a job whose deadline has passed (DFG_DEADLINE) or whose client is gone (DFG_STOPPED). */
+DFG_MUST_CHECK struct dfg_err *dfg_job_check_time(const struct dfg_serving_job *job, uint64_t now);
+/* Refuses the jobs whose time is over, before the step. */
+struct dfg_serving_job *dfg_jobs_drop_late(struct dfg_serving_job *jobs);
+/* The number of rows of the first input whose leading dimension has no declared size; 1: there is none. */
+int64_t dfg_job_count_rows(const struct dfg_serving_job *job);
+void dfg_served_count_step(struct dfg_served *served, int64_t rows);
+
+/* stream.c: jobs whose answers are events, one for each iteration of a loop that yields. */
+void dfg_stream_post(struct dfg_served *served, struct dfg_web_request *request);
+/* Chooses the requested outputs that are streamed; DFG_DATA if there are none. */
+DFG_MUST_CHECK struct dfg_err *dfg_stream_choose(struct dfg_serving_job *job);
+/* Counts the stream; false: there are too many. One that is counted is uncounted after all else of its job is freed. */
+bool dfg_stream_count(struct dfg_serving_job *job);
+bool dfg_stream_is_counted(const struct dfg_serving_job *job);
+void dfg_stream_uncount(struct dfg_serving *serving);
+void dfg_stream_release(struct dfg_serving_job *job); /* frees what its arena does not hold */
+/* Runs the job on a thread of its own, which ends the turn of its model, and answers and frees it. */
+void dfg_stream_run(struct dfg_serving_job *job);
 
 /* routes.c */
 void dfg_serving_handle(void *arg, struct dfg_web_request *request);
@@ -184,6 +223,12 @@ bool dfg_grpc_timeout(const struct dfg_web_request *request, uint64_t *out_ns);
 /* kserve.c: the protocol's names of types; NULL and DFG_NO_DTYPE: it has no such type. */
 const char *dfg_kserve_name(enum dfg_dtype dtype);
 enum dfg_dtype dfg_kserve_dtype(const char *name);
+/* Reads the inputs, the outputs and the id of a request from its JSON. */
+DFG_MUST_CHECK struct dfg_err *dfg_kserve_read_request(struct dfg_serving_job *job, const struct dfg_json *root);
+/* The members of an answer before its outputs, whose list is open; and an output. */
+void dfg_kserve_begin_answer(struct dfg_json_out *json, const struct dfg_serving_job *job);
+DFG_MUST_CHECK struct dfg_err *dfg_kserve_put_output(
+	struct dfg_json_out *json, const struct dfg_serving_port *port, const struct dfg_tensor *value, bool is_binary);
 
 /* kserve_binary.c: tensors as bytes, little-endian in C order; a string has its length before it, as u32. */
 /* Divides the body into JSON and bytes, by a header field of the request. */

@@ -5,7 +5,7 @@
 /* The time for which a client that has closed its side of the connection may still read an answer. */
 static const uint64_t GRACE_NS = 1000000000;
 
-static struct dfg_err *check_in_time(const struct dfg_serving_job *job, uint64_t now)
+struct dfg_err *dfg_job_check_time(const struct dfg_serving_job *job, uint64_t now)
 {
 	uint64_t gone = atomic_load(&job->request->gone_ns);
 	if (job->deadline_ns && now > job->deadline_ns)
@@ -21,7 +21,7 @@ static struct dfg_err *check_jobs(void *arg)
 	uint64_t now = dfg_now();
 	struct dfg_err *err = NULL;
 	for (const struct dfg_serving_job *job = arg; job; job = job->next) {
-		struct dfg_err *own = check_in_time(job, now);
+		struct dfg_err *own = dfg_job_check_time(job, now);
 		if (!own) {
 			dfg_err_free(err);
 			return NULL;
@@ -34,18 +34,11 @@ static struct dfg_err *check_jobs(void *arg)
 	return err;
 }
 
-/* Only the inputs that the outputs need are fed. */
-struct fed_step {
-	struct dfg_step step;
-	struct dfg_edge *feed, *fetch;
-	struct dfg_tensor *feeds, *fetches; /* the feeds of one job are borrowed */
-};
-
-static struct dfg_err *make_step(struct dfg_serving_job *job, struct fed_step *out)
+struct dfg_err *dfg_fed_step_make(struct dfg_serving_job *job, struct dfg_fed_step *out)
 {
 	const struct dfg_live_model *live = job->live;
 	struct dfg_arena *arena = &job->arena;
-	*out = (struct fed_step){.feed = dfg_arena_zeros(arena, live->n_in, sizeof *out->feed),
+	*out = (struct dfg_fed_step){.feed = dfg_arena_zeros(arena, live->n_in, sizeof *out->feed),
 		.fetch = dfg_arena_zeros(arena, job->n_output, sizeof *out->fetch),
 		.feeds = dfg_arena_zeros(arena, live->n_in, sizeof *out->feeds),
 		.fetches = dfg_arena_zeros(arena, job->n_output, sizeof *out->fetches)};
@@ -62,21 +55,26 @@ static struct dfg_err *make_step(struct dfg_serving_job *job, struct fed_step *o
 	return NULL;
 }
 
-static struct dfg_err *run_plan(struct dfg_serving_job *jobs, struct fed_step *own)
+struct dfg_err *dfg_fed_step_run(
+	struct dfg_serving_job *jobs, struct dfg_fed_step *own, const struct dfg_step_control *control)
 {
-	const struct dfg_step_control control = {.check = check_jobs, .arg = jobs};
 	struct dfg_plan *plan;
 	DFG_TRY(dfg_session_plan(jobs->live->run.model.session, &own->step, &plan));
 	atomic_fetch_add(&jobs->served->serving->running, 1);
-	struct dfg_err *err = dfg_plan_run_controlled(plan, own->feeds, &control, own->fetches);
+	struct dfg_err *err = dfg_plan_run_controlled(plan, own->feeds, control, own->fetches);
 	atomic_fetch_sub(&jobs->served->serving->running, 1);
 	return err;
 }
 
+static struct dfg_err *run_plan(struct dfg_serving_job *jobs, struct dfg_fed_step *own)
+{
+	return dfg_fed_step_run(jobs, own, &(struct dfg_step_control){.check = check_jobs, .arg = jobs});
+}
+
 static struct dfg_err *run_alone(struct dfg_serving_job *job)
 {
-	struct fed_step own;
-	DFG_TRY(make_step(job, &own));
+	struct dfg_fed_step own;
+	DFG_TRY(dfg_fed_step_make(job, &own));
 	DFG_TRY(run_plan(job, &own));
 	for (uint32_t i = 0; i < job->n_output; i++)
 		job->value[i] = own.fetches[i];
@@ -84,7 +82,7 @@ static struct dfg_err *run_alone(struct dfg_serving_job *job)
 }
 
 /* Joins the values of each input. On failure there is nothing to release. */
-static struct dfg_err *join_feeds(struct dfg_serving_job *jobs, size_t count, struct fed_step *own)
+static struct dfg_err *join_feeds(struct dfg_serving_job *jobs, size_t count, struct dfg_fed_step *own)
 {
 	struct dfg_tensor *part = dfg_arena_zeros(&jobs->arena, count, sizeof *part);
 	struct dfg_err *err = part ? NULL : dfg_no_memory("the requests");
@@ -130,8 +128,8 @@ static struct dfg_err *divide_fetch(
 
 static struct dfg_err *run_joined(struct dfg_serving_job *jobs, size_t count, int64_t rows)
 {
-	struct fed_step own;
-	DFG_TRY(make_step(jobs, &own));
+	struct dfg_fed_step own;
+	DFG_TRY(dfg_fed_step_make(jobs, &own));
 	DFG_TRY(join_feeds(jobs, count, &own));
 	struct dfg_err *err = run_plan(jobs, &own);
 	for (uint32_t i = 0; i < own.step.n_feed; i++)
@@ -164,7 +162,7 @@ static void answer(struct dfg_serving_job *job, struct dfg_err *err)
 }
 
 /* The number of rows of the first input whose leading dimension has no declared size; 1: there is none. */
-static int64_t rows_of(const struct dfg_serving_job *job)
+int64_t dfg_job_count_rows(const struct dfg_serving_job *job)
 {
 	for (uint32_t i = 0; i < job->live->n_in; i++) {
 		const struct dfg_shape *declared = &job->live->in[i].shape, *given = &job->feed[i].shape;
@@ -174,7 +172,7 @@ static int64_t rows_of(const struct dfg_serving_job *job)
 	return 1;
 }
 
-static void count_step(struct dfg_served *served, int64_t rows)
+void dfg_served_count_step(struct dfg_served *served, int64_t rows)
 {
 	pthread_mutex_lock(&served->lock);
 	served->steps++;
@@ -183,12 +181,12 @@ static void count_step(struct dfg_served *served, int64_t rows)
 }
 
 /* Refuses the jobs whose time is over, before the step. */
-static struct dfg_serving_job *drop_late(struct dfg_serving_job *jobs)
+struct dfg_serving_job *dfg_jobs_drop_late(struct dfg_serving_job *jobs)
 {
 	uint64_t now = dfg_now();
 	for (struct dfg_serving_job **at = &jobs; *at;) {
 		struct dfg_serving_job *job = *at;
-		struct dfg_err *err = check_in_time(job, now);
+		struct dfg_err *err = dfg_job_check_time(job, now);
 		if (!err) {
 			pthread_mutex_lock(&job->served->lock);
 			dfg_histogram_add(&job->served->queued, (double)(now - job->begin_ns) / 1e9, dfg_seconds_bounds);
@@ -207,7 +205,7 @@ void dfg_serving_run(struct dfg_serving_job *jobs)
 	size_t count = 0;
 	int64_t rows = 0;
 	bool joined = false;
-	jobs = drop_late(jobs);
+	jobs = dfg_jobs_drop_late(jobs);
 	for (const struct dfg_serving_job *job = jobs; job; job = job->next, count++)
 		rows += job->rows;
 	if (count > 1) {
@@ -216,7 +214,7 @@ void dfg_serving_run(struct dfg_serving_job *jobs)
 		joined = !err;
 		dfg_err_free(err);
 		if (joined)
-			count_step(jobs->served, rows);
+			dfg_served_count_step(jobs->served, rows);
 	}
 	while (jobs) {
 		struct dfg_serving_job *job = jobs;
@@ -226,7 +224,7 @@ void dfg_serving_run(struct dfg_serving_job *jobs)
 		if (!joined) {
 			for (uint32_t i = 0; i < job->n_output; i++)
 				dfg_tensor_release(&job->value[i]);
-			count_step(job->served, rows_of(job));
+			dfg_served_count_step(job->served, dfg_job_count_rows(job));
 			err = run_alone(job);
 		}
 		answer(job, err);

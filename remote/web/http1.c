@@ -66,6 +66,7 @@ static int parse_request_line(char *line, struct dfg_http1_head *head, const cha
 	head->method = line;
 	head->target = target;
 	head->keeps_alive = version[7] == '1';
+	head->is_1_0 = !head->keeps_alive;
 	return 0;
 }
 
@@ -138,7 +139,7 @@ static int read_framing(
 	return 0;
 }
 
-static int check_framing(struct dfg_http1_head *head, bool is_1_1, const char **out_why)
+static int check_framing(struct dfg_http1_head *head, const char **out_why)
 {
 	unsigned seen[3] = {0};
 	for (unsigned i = 0; i < head->fields; i++) {
@@ -146,11 +147,11 @@ static int check_framing(struct dfg_http1_head *head, bool is_1_1, const char **
 		if (status)
 			return status;
 	}
-	if (seen[0] > 1 || (is_1_1 && !seen[0]))
+	if (seen[0] > 1 || (!head->is_1_0 && !seen[0]))
 		return refuse(400, out_why, "a request must have one Host");
 	if (seen[1] && seen[2])
 		return refuse(400, out_why, "a request must not have both Content-Length and Transfer-Encoding");
-	if (seen[2] && !is_1_1)
+	if (seen[2] && head->is_1_0)
 		return refuse(400, out_why, "HTTP/1.0 has no Transfer-Encoding");
 	return 0;
 }
@@ -179,7 +180,6 @@ int dfg_http1_parse(char *bytes, size_t size, struct dfg_http1_head *out_head, c
 		return refuse(400, out_why, "the head contains a bare CR, LF or zero byte, or a folded line");
 	char *line = bytes;
 	int status = parse_request_line(line, out_head, out_why);
-	bool is_1_1 = out_head->keeps_alive;
 	/* the request line and a field are divided by zeros now, so the ends of lines are found from the end of VERSION */
 	for (line = status ? NULL : (char *)out_head->target + strlen(out_head->target) + sizeof "HTTP/1.1" + 2;
 		 !status && *line;) {
@@ -187,7 +187,7 @@ int dfg_http1_parse(char *bytes, size_t size, struct dfg_http1_head *out_head, c
 		status = parse_field(line, out_head, out_why);
 		line = next;
 	}
-	return status ? status : check_framing(out_head, is_1_1, out_why);
+	return status ? status : check_framing(out_head, out_why);
 }
 
 enum { SIZE_FIRST, SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER_FIRST, TRAILER, TRAILER_LF, LAST_LF, END };

@@ -23,6 +23,7 @@ struct dfg_http1_head {
 	struct dfg_http_field field[DFG_HTTP1_FIELDS];
 	unsigned fields;
 	bool keeps_alive;      /* the connection may carry another request */
+	bool is_1_0;           /* the version is HTTP/1.0, which has no chunks */
 	bool is_chunked;       /* the body is in chunks; otherwise it has `length` bytes */
 	bool expects_continue; /* the client waits for "100 Continue" before it sends the body */
 	uint64_t length;

@@ -39,7 +39,8 @@ struct dfg_web_request {
 	size_t size;
 	uint64_t connection; /* the number of a connection that may have several requests at once; 0: one at a time */
 	uint64_t begin_ns;   /* of the monotonic clock: its first byte came */
-	atomic_uint_fast64_t gone_ns; /* time at which the client ended its side of the connection; 0: it has not */
+	/* time at which the client ended its side of the connection; 0: it has not; 1: the connection or stream has ended */
+	atomic_uint_fast64_t gone_ns;
 };
 
 /* The value of a header field, whose name is given in lower case; NULL: there is none. */
@@ -60,6 +61,21 @@ struct dfg_web_answer {
 
 /* Answers the request, which is freed. Called once for each request, on any thread. */
 void dfg_web_answer(struct dfg_web_request *request, struct dfg_web_answer *answer);
+
+/*
+ * An answer in pieces, instead of dfg_web_answer(): begin, puts, end, on any thread, one call at a time for a request.
+ * HTTP/1.1 sends it in chunks. The answer's own body must be empty, and no gRPC. put() takes the piece; a piece for a client
+ * that is gone is dropped. After end() the request is freed; if the answer is not whole, the client sees that it is cut off.
+ */
+void dfg_web_begin(struct dfg_web_request *request, const struct dfg_web_answer *answer);
+void dfg_web_put(struct dfg_web_request *request, struct dfg_text *piece);
+void dfg_web_end(struct dfg_web_request *request, bool is_whole);
+
+/*
+ * The bytes of the pieces that the system has not taken to send: waits until they are `most` or less, or fewer than
+ * `before`, or the client is gone, or until that time of dfg_now().
+ */
+size_t dfg_web_wait(struct dfg_web_request *request, size_t most, size_t before, uint64_t until_ns);
 
 /* Listens and starts the thread. DFG_UNAVAILABLE where the address cannot be bound. */
 DFG_MUST_CHECK struct dfg_err *dfg_web_new(const struct dfg_web_options *options, struct dfg_web **out_web);

@@ -23,6 +23,7 @@ void dfg_web_exchange_free(struct dfg_web_exchange *exchange)
 		return;
 	exchange->web->bodies -= exchange->capacity;
 	dfg_text_release(&exchange->answer.body);
+	dfg_text_release(&exchange->pieces);
 	dfg_text_release(&exchange->answer.grpc_message);
 	dfg_free(exchange->text);
 	dfg_arena_release(&exchange->arena);
@@ -37,6 +38,8 @@ void dfg_web_connection_drop(struct dfg_web_connection *connection)
 		atomic_store(&connection->handled->request.gone_ns, 1);
 	for (struct dfg_web_exchange *stream = connection->streams; stream; stream = stream->next_stream)
 		atomic_store(&stream->request.gone_ns, 1);
+	if (connection->streamed)
+		dfg_web_stream_gone(connection->web);
 }
 
 void dfg_web_connection_free(struct dfg_web_connection *connection)
@@ -142,6 +145,8 @@ void dfg_web_connection_settle(struct dfg_web_connection *connection)
 		send_output(connection);
 	if (!connection->is_dead)
 		watch(connection);
+	if (connection->streamed)
+		dfg_web_stream_account(connection);
 }
 
 void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)

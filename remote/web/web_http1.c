@@ -1,5 +1,6 @@
 #include "remote/web/web_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* HTTP/1.1 on a connection: one request after the other, each answered before the next is read. */
@@ -21,16 +22,25 @@ static const char *reason_of(int status)
 	return "Unknown";
 }
 
-static void put_answer(struct dfg_web_connection *connection, const struct dfg_web_answer *answer)
+/* `framing` is a field, with its line end, or "". */
+static void put_head(struct dfg_web_connection *connection, const struct dfg_web_answer *answer, const char *framing)
 {
 	struct dfg_text *out = &connection->out;
-	dfg_text_add(out, "HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n", answer->status,
-		reason_of(answer->status), answer->type, answer->body.length);
+	dfg_text_add(out, "HTTP/1.1 %d %s\r\ncontent-type: %s\r\n%s", answer->status, reason_of(answer->status),
+		answer->type, framing);
 	if (*answer->field)
 		dfg_text_add(out, "%s\r\n", answer->field);
 	if (answer->policy)
 		dfg_text_add(out, "content-security-policy: %s\r\n", answer->policy);
 	dfg_text_add(out, "%s\r\n", connection->is_last ? "connection: close\r\n" : "");
+}
+
+static void put_answer(struct dfg_web_connection *connection, const struct dfg_web_answer *answer)
+{
+	struct dfg_text *out = &connection->out;
+	char length[50];
+	snprintf(length, sizeof length, "content-length: %zu\r\n", answer->body.length);
+	put_head(connection, answer, length);
 	if (!answer->with_head)
 		dfg_text_put(out, answer->body.s, answer->body.length);
 	if (out->short_of_memory)
@@ -203,4 +213,39 @@ void dfg_web_http1_answer(struct dfg_web_connection *connection, struct dfg_web_
 	dfg_web_exchange_free(exchange);
 	if (!connection->is_dead && !connection->is_last)
 		dfg_web_http1_receive(connection);
+}
+
+/* The end of the answer frees the exchange, and the next request is read. */
+static void end_pieces(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)
+{
+	connection->handled = NULL;
+	connection->streamed--;
+	dfg_web_exchange_free(exchange);
+	if (!connection->is_dead && !connection->is_last)
+		dfg_web_http1_receive(connection);
+}
+
+/* The pieces that have come at once are a chunk. To a client that does not know chunks, the end of the connection is theirs. */
+void dfg_web_http1_pieces(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange,
+	const struct dfg_text *pieces, bool is_cut_off)
+{
+	bool is_chunked = !exchange->head.is_1_0;
+	struct dfg_text *out = &connection->out;
+	if (!exchange->is_begun) {
+		connection->is_last |= !is_chunked || !exchange->head.keeps_alive || atomic_load(&connection->web->draining);
+		put_head(connection, &exchange->answer, is_chunked ? "transfer-encoding: chunked\r\n" : "");
+		exchange->is_begun = true;
+	}
+	if (pieces->length && is_chunked)
+		dfg_text_add(out, "%zx\r\n", pieces->length);
+	if (pieces->length)
+		dfg_text_put(out, pieces->s, pieces->length);
+	if (pieces->length && is_chunked)
+		dfg_text_put(out, "\r\n", 2);
+	if (exchange->has_all && !is_cut_off && is_chunked)
+		dfg_text_put(out, "0\r\n\r\n", 5);
+	if (out->short_of_memory || is_cut_off)
+		dfg_web_connection_drop(connection);
+	if (exchange->has_all)
+		end_pieces(connection, exchange);
 }

@@ -15,6 +15,7 @@ enum {
 	OUT_BYTES = 256 << 10,
 	FRAMES = 500,
 	FRAMES_A_REQUEST = 4,
+	FRAMES_A_PIECE = 2,
 	ANSWER_BYTES_A_FRAME = 4096
 };
 
@@ -127,12 +128,16 @@ static ssize_t read_answer(nghttp2_session *session, int32_t stream, uint8_t *to
 	struct dfg_web_exchange *exchange = source->ptr;
 	const struct dfg_text *body = &exchange->answer.body;
 	size_t left = body->length - exchange->sent, n = left < capacity ? left : capacity;
+	bool is_all = !exchange->is_streamed || exchange->has_all;
 	(void)arg;
+	if (!n && !is_all)
+		return NGHTTP2_ERR_DEFERRED;
 	if (n)
 		memcpy(to, body->s + exchange->sent, n);
 	exchange->sent += n;
-	exchange->connection->http2->frames += (double)n / ANSWER_BYTES_A_FRAME; /* for its WINDOW_UPDATEs */
-	if (exchange->sent == body->length)
+	exchange->connection->http2->frames += /* for its WINDOW_UPDATEs */
+		exchange->is_streamed ? FRAMES_A_PIECE : (double)n / ANSWER_BYTES_A_FRAME;
+	if (exchange->sent == body->length && is_all)
 		*flags |= NGHTTP2_DATA_FLAG_EOF | (exchange->answer.is_grpc ? NGHTTP2_DATA_FLAG_NO_END_STREAM : 0);
 	if (exchange->sent == body->length && exchange->answer.is_grpc && !put_trailers(session, stream, &exchange->answer))
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -151,7 +156,7 @@ void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_
 	snprintf(length, sizeof length, "%zu", answer->body.length);
 	field[0] = field_of(":status", 7, status);
 	field[1] = field_of("content-type", 12, answer->type);
-	if (!answer->is_grpc)
+	if (!answer->is_grpc && !exchange->is_streamed)
 		field[n++] = field_of("content-length", 14, length);
 	exchange->is_answered = true;
 	const char *colon = strchr(answer->field, ':');
@@ -165,6 +170,49 @@ void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_
 	} else if (dfg_nghttp2_submit_response(
 				   connection->http2->session, exchange->stream, field, n, answer->with_head ? NULL : &body)) {
 		dfg_web_connection_drop(connection);
+	}
+}
+
+/* Whether a handler still refers to the exchange. */
+static bool is_handlers(const struct dfg_web_exchange *exchange)
+{
+	return exchange->is_handled && !(exchange->is_streamed ? exchange->has_all : exchange->is_answered);
+}
+
+/* The pieces are appended to a body whose front is dropped once it is sent. */
+static void add_pieces(struct dfg_web_exchange *exchange, const struct dfg_text *pieces)
+{
+	struct dfg_text *body = &exchange->answer.body;
+	if (exchange->sent) {
+		memmove(body->s, body->s + exchange->sent, body->length - exchange->sent);
+		body->length -= exchange->sent;
+		exchange->sent = 0;
+	}
+	if (pieces->length)
+		dfg_text_put(body, pieces->s, pieces->length);
+}
+
+void dfg_web_http2_pieces(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange,
+	const struct dfg_text *pieces, bool is_cut_off)
+{
+	nghttp2_session *session = connection->http2->session;
+	int32_t stream = exchange->stream;
+	connection->streamed -= exchange->has_all;
+	if (exchange->is_closed) {
+		if (exchange->has_all) {
+			unlink_stream(exchange);
+			dfg_web_exchange_free(exchange);
+		}
+		return;
+	}
+	add_pieces(exchange, pieces);
+	if (is_cut_off || exchange->answer.body.short_of_memory) {
+		(void)dfg_nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_CANCEL);
+	} else if (!exchange->is_begun) {
+		exchange->is_begun = true;
+		dfg_web_http2_answer(connection, exchange);
+	} else {
+		(void)dfg_nghttp2_session_resume_data(session, stream); /* fails where it was not deferred */
 	}
 }
 
@@ -233,7 +281,9 @@ static int close_stream(nghttp2_session *session, int32_t stream, uint32_t error
 		return 0;
 	exchange->is_closed = true;
 	atomic_store(&exchange->request.gone_ns, 1);
-	if (exchange->is_answered || !exchange->is_handled) {
+	if (exchange->is_streamed)
+		dfg_web_stream_gone(exchange->web);
+	if (!is_handlers(exchange)) {
 		unlink_stream(exchange);
 		dfg_web_exchange_free(exchange);
 	}
@@ -285,7 +335,7 @@ void dfg_web_http2_free(struct dfg_web_connection *connection)
 	dfg_nghttp2_session_del(connection->http2->session); /* NULL is fine */
 	dfg_free(connection->http2);
 	for (struct dfg_web_exchange *exchange = connection->streams, *next; exchange; exchange = next) {
-		bool is_waiting = exchange->is_handled && !exchange->is_answered;
+		bool is_waiting = is_handlers(exchange);
 		next = exchange->next_stream;
 		exchange->connection = NULL;
 		atomic_store(&exchange->request.gone_ns, 1);

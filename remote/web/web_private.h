@@ -24,7 +24,15 @@ struct dfg_web_exchange {
 	bool is_handled;         /* HTTP/2: handed over, or refused */
 	bool is_answered;        /* HTTP/2: the session has the answer, and refers to it */
 	bool is_closed;          /* HTTP/2: the stream has ended before the answer came */
-	struct dfg_arena arena;  /* HTTP/2: the strings of the fields */
+	bool is_streamed;        /* the answer comes in pieces */
+	bool is_begun;           /* of such an answer: its head is sent */
+	bool is_counted;         /* of such an answer: among those that its connection counts */
+	bool has_all;            /* of such an answer: its last piece has come from the handler */
+	/* Of such an answer, guarded by the lock of `web`: */
+	struct dfg_text pieces;              /* bytes that the server's thread has not taken yet */
+	size_t unsent;                       /* bytes of all pieces that the system has not taken */
+	bool is_posted, is_over, is_cut_off; /* it is in the list of answers; no more pieces come; and some are missing */
+	struct dfg_arena arena;              /* HTTP/2: the strings of the fields */
 	struct dfg_http1_head head;
 	char *text;      /* HTTP/1: the bytes of the head, to which the fields point */
 	uint8_t *body;   /* the request's body, of which `size` bytes have come */
@@ -53,6 +61,7 @@ struct dfg_web_connection {
 	uint64_t number;                  /* of an HTTP/2 connection, from 1 */
 	struct dfg_web_http2 *http2;      /* NULL: HTTP/1.1, or nothing has come yet */
 	struct dfg_web_exchange *streams; /* HTTP/2: requests that are not answered whole */
+	uint32_t streamed;                /* answers in pieces that are in progress */
 	bool is_known;                    /* the protocol is known */
 	bool is_refused;                  /* the last answer refuses bytes that the client may still be sending */
 	bool lingers;                     /* what still comes is read and dropped, until the client ends */
@@ -75,11 +84,16 @@ struct dfg_web {
 	uint64_t numbers; /* the last number given to a connection; 0: none was */
 	size_t bodies;    /* bytes of bodies that are held */
 	uint64_t tick_ns;
-	pthread_mutex_t lock; /* guards `answered` */
+	pthread_mutex_t lock; /* guards `answered`, and the pieces of answers */
+	pthread_cond_t moved; /* some of the pieces were sent, or a client is gone */
 	struct dfg_web_exchange *answered, **last_answered;
 };
 
 enum { DFG_WEB_TICK_MS = 250 };
+
+/* web_server.c: adds to the list of answers, with the lock held; true: it was empty, and the thread must be woken. */
+bool dfg_web_post(struct dfg_web_exchange *exchange);
+void dfg_web_wake(struct dfg_web *web);
 
 /* web_connection.c */
 void dfg_web_connection_new(struct dfg_web *web, int fd); /* closes fd where memory is short */
@@ -98,6 +112,12 @@ void dfg_web_exchange_free(struct dfg_web_exchange *exchange); /* NULL is fine *
 /* Reserves memory for a body of `size` bytes; false: memory is short, or all bodies together would be too large. */
 bool dfg_web_exchange_reserve(struct dfg_web_exchange *exchange, size_t size);
 
+/* web_stream.c: answers in pieces. */
+void dfg_web_stream_init(struct dfg_web *web);
+void dfg_web_stream_take(struct dfg_web *web, struct dfg_web_exchange *exchange); /* sends the pieces that have come */
+void dfg_web_stream_account(struct dfg_web_connection *connection);               /* after bytes were sent */
+void dfg_web_stream_gone(struct dfg_web *web);                                    /* after the client of one is gone */
+
 /* web_tls.c: decrypts `count` bytes that have come, to `in`; encrypts bytes of `out`. False: the connection cannot continue. */
 DFG_MUST_CHECK bool dfg_web_tls_open(struct dfg_web_connection *connection, const uint8_t *bytes, size_t count);
 DFG_MUST_CHECK bool dfg_web_tls_seal(struct dfg_web_connection *connection);
@@ -105,6 +125,8 @@ DFG_MUST_CHECK bool dfg_web_tls_seal(struct dfg_web_connection *connection);
 /* web_http1.c: handles the bytes that have come; answers; refuses, after which the connection ends. */
 void dfg_web_http1_receive(struct dfg_web_connection *connection);
 void dfg_web_http1_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange);
+void dfg_web_http1_pieces(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange,
+	const struct dfg_text *pieces, bool is_cut_off);
 void dfg_web_http1_refuse(struct dfg_web_connection *connection, int status, const char *why);
 
 /* web_http2.c: the same, by streams. pull() moves bytes of the session to `out`; false: the session has ended. */
@@ -112,6 +134,8 @@ void dfg_web_http2_new(struct dfg_web_connection *connection);
 void dfg_web_http2_free(struct dfg_web_connection *connection);
 void dfg_web_http2_receive(struct dfg_web_connection *connection);
 void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange);
+void dfg_web_http2_pieces(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange,
+	const struct dfg_text *pieces, bool is_cut_off);
 bool dfg_web_http2_pull(struct dfg_web_connection *connection);
 bool dfg_web_http2_has_output(const struct dfg_web_connection *connection);
 void dfg_web_http2_tick(struct dfg_web_connection *connection, uint64_t now);

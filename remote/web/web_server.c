@@ -86,11 +86,29 @@ static void send_answers(struct dfg_web *web)
 {
 	for (struct dfg_web_exchange *exchange = take_answered(web), *next; exchange; exchange = next) {
 		next = exchange->next;
-		if (exchange->connection)
+		if (exchange->is_streamed)
+			dfg_web_stream_take(web, exchange);
+		else if (exchange->connection)
 			dfg_web_connection_answer(exchange->connection, exchange);
 		else
 			dfg_web_exchange_free(exchange);
 	}
+}
+
+bool dfg_web_post(struct dfg_web_exchange *exchange)
+{
+	struct dfg_web *web = exchange->web;
+	bool was_empty = !web->answered;
+	exchange->next = NULL;
+	*web->last_answered = exchange;
+	web->last_answered = &exchange->next;
+	return was_empty;
+}
+
+void dfg_web_wake(struct dfg_web *web)
+{
+	if (!pthread_equal(pthread_self(), web->thread))
+		(void)!write(web->wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 void dfg_web_answer(struct dfg_web_request *request, struct dfg_web_answer *answer)
@@ -98,14 +116,11 @@ void dfg_web_answer(struct dfg_web_request *request, struct dfg_web_answer *answ
 	struct dfg_web_exchange *exchange = (struct dfg_web_exchange *)request;
 	struct dfg_web *web = exchange->web;
 	exchange->answer = *answer;
-	exchange->next = NULL;
 	pthread_mutex_lock(&web->lock);
-	bool was_empty = !web->answered;
-	*web->last_answered = exchange;
-	web->last_answered = &exchange->next;
+	bool was_empty = dfg_web_post(exchange);
 	pthread_mutex_unlock(&web->lock);
-	if (was_empty && !pthread_equal(pthread_self(), web->thread))
-		(void)!write(web->wake, &(uint64_t){1}, sizeof(uint64_t));
+	if (was_empty)
+		dfg_web_wake(web);
 }
 
 static void sweep(struct dfg_web *web)
@@ -232,6 +247,7 @@ struct dfg_err *dfg_web_new(const struct dfg_web_options *options, struct dfg_we
 	web->fd = web->epoll = web->wake = -1;
 	web->last_answered = &web->answered;
 	pthread_mutex_init(&web->lock, NULL);
+	dfg_web_stream_init(web);
 	struct dfg_err *err = open_listener(web);
 	if (!err)
 		err = start(web);
@@ -268,6 +284,7 @@ void dfg_web_free(struct dfg_web *web)
 	for (int i = 0, fd[] = {web->fd, web->wake, web->epoll}; i < 3; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);
+	pthread_cond_destroy(&web->moved);
 	pthread_mutex_destroy(&web->lock);
 	dfg_free(web);
 }
