@@ -30,7 +30,7 @@ static struct dfg_philox scramble(uint64_t seed_0, uint64_t seed_1)
 	return (struct dfg_philox){{0, 0, mixed[2], mixed[3]}, {mixed[0], mixed[1]}};
 }
 
-static struct dfg_err *scramble_input(struct dfg_kernel *ctx, int i, struct dfg_philox *out_philox)
+struct dfg_err *dfg_random_seed(struct dfg_kernel *ctx, int i, struct dfg_philox *out_philox)
 {
 	const struct dfg_tensor *seed = dfg_kernel_input(ctx, i);
 	if (seed->shape.rank != 1 || seed->shape.dim[0] != 2)
@@ -117,7 +117,7 @@ enum { SEED_INPUT = 1, SEED_MINVAL };
 static struct dfg_err *by_seed(struct dfg_kernel *ctx, dfg_random_fn *fill)
 {
 	struct dfg_random random = {0};
-	DFG_TRY(scramble_input(ctx, SEED_INPUT, &random.philox));
+	DFG_TRY(dfg_random_seed(ctx, SEED_INPUT, &random.philox));
 	if (ctx->call->n_in > SEED_MINVAL)
 		DFG_TRY(dfg_random_bounds(ctx, SEED_MINVAL, &random));
 	return run_stateless(ctx, &random, fill);
@@ -178,7 +178,7 @@ static struct dfg_err *key_run(struct dfg_kernel *ctx)
 {
 	struct dfg_philox philox;
 	struct dfg_tensor *key, *counter, *alg;
-	DFG_TRY(scramble_input(ctx, 0, &philox));
+	DFG_TRY(dfg_random_seed(ctx, 0, &philox));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_VECTOR(1), &key));
 	DFG_TRY(dfg_kernel_output(ctx, 1, &DFG_SHAPE_VECTOR(2), &counter));
 	*(uint64_t *)key->data = philox.key[0] | (uint64_t)philox.key[1] << 32;
@@ -274,27 +274,34 @@ static struct dfg_err *draw_in_shard(
 	return NULL;
 }
 
-static struct dfg_err *stateful(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill)
+struct dfg_err *dfg_random_stream(struct dfg_kernel *ctx, uint64_t blocks, struct dfg_philox *out_philox)
 {
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
-	struct dfg_shape shape;
 	struct dfg_variable *position;
 	uint64_t first;
 	bool sharded;
 	struct dfg_shard shard;
-	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
+	*out_philox = (struct dfg_philox){0};
 	DFG_TRY(find_position(ctx, &position));
 	DFG_TRY(find_shard(ctx, &sharded, &shard));
 	if (sharded)
-		DFG_TRY(draw_in_shard(ctx, position, (uint64_t)dfg_shape_count(&shape) * 256, &first));
+		DFG_TRY(draw_in_shard(ctx, position, blocks, &first));
 	else
-		DFG_TRY(dfg_variable_advance(position, (uint64_t)dfg_shape_count(&shape) * 256, &first));
+		DFG_TRY(dfg_variable_advance(position, blocks, &first));
 	bool seeded = attr[SEED].i || attr[SEED2].i;
-	split(seeded ? (uint64_t)attr[SEED].i : hash_name(ctx->call->node), random->philox.key);
-	split((uint64_t)attr[SEED2].i, random->philox.counter + 2);
+	split(seeded ? (uint64_t)attr[SEED].i : hash_name(ctx->call->node), out_philox->key);
+	split((uint64_t)attr[SEED2].i, out_philox->counter + 2);
 	if (sharded)
-		mix(&random->philox, &shard);
-	dfg_philox_skip(&random->philox, first);
+		mix(out_philox, &shard);
+	dfg_philox_skip(out_philox, first);
+	return NULL;
+}
+
+static struct dfg_err *stateful(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill)
+{
+	struct dfg_shape shape;
+	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
+	DFG_TRY(dfg_random_stream(ctx, (uint64_t)dfg_shape_count(&shape) * 256, &random->philox));
 	return dfg_random_run(ctx, random, fill);
 }
 

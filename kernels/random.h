@@ -26,3 +26,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_random_run_from(
 
 /* Sets low and range from inputs i and i + 1, scalars of the output's type; DFG_DATA if the range is empty. */
 DFG_MUST_CHECK struct dfg_err *dfg_random_bounds(struct dfg_kernel *ctx, int i, struct dfg_random *random);
+
+/* The stream of the seed in input i, a vector of two. */
+DFG_MUST_CHECK struct dfg_err *dfg_random_seed(struct dfg_kernel *ctx, int i, struct dfg_philox *out_philox);
+
+/*
+ * The stream of an op whose first attributes are seed and seed2, from where its last execution left it. This execution
+ * takes that many blocks of four words.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_random_stream(
+	struct dfg_kernel *ctx, uint64_t blocks, struct dfg_philox *out_philox);
