@@ -5,6 +5,26 @@
 #include <string.h>
 #include <sys/resource.h>
 
+static struct dfg_err *find_hosts(struct dfg_distributed *distributed)
+{
+	const struct dfg_distributed_options *options = &distributed->options;
+	struct dfg_hosts given;
+	DFG_TRY(dfg_placement_hosts(options->placement, &distributed->arena, &given));
+	if (options->servers)
+		return dfg_placement_with_servers(
+			&given, options->replicas, &distributed->arena, &distributed->hosts, &distributed->first);
+	distributed->hosts = given;
+	return dfg_placement_first_replica(&given, options->replicas, &distributed->first);
+}
+
+static uint32_t count_servers(const struct dfg_distributed *distributed)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < distributed->first.count; i++)
+		count += distributed->first.worker[i].lanes.count > 0;
+	return count;
+}
+
 struct dfg_err *dfg_distributed_open(
 	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed)
 {
@@ -16,9 +36,7 @@ struct dfg_err *dfg_distributed_open(
 		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", asked->transport);
 	if (!(asked->lease >= 0.1) || asked->lease > 86400)
 		return DFG_ERR(DFG_USAGE, "--lease must be from 0.1 to 86400 seconds, not %g", asked->lease);
-	struct dfg_err *err = dfg_placement_hosts(options->placement, &out_distributed->arena, &out_distributed->hosts);
-	if (!err)
-		err = dfg_placement_first_replica(&out_distributed->hosts, options->replicas, &out_distributed->first);
+	struct dfg_err *err = find_hosts(out_distributed);
 	if (!err)
 		err = dfg_placement_check(options->placement, &out_distributed->first, &out_distributed->arena);
 	if (err)
@@ -93,8 +111,9 @@ static void tell_transports(const struct dfg_distributed *distributed)
 			report, "launcher and %s: %s", worker[i].label, dfg_launch_transport(distributed->launch, i, DFG_LAUNCHER));
 	for (uint32_t i = 0; i < distributed->hosts.count; i++)
 		for (uint32_t k = i + 1; k < distributed->hosts.count; k++)
-			dfg_report_detail(report, "%s and %s: %s", worker[i].label, worker[k].label,
-				dfg_launch_transport(distributed->launch, i, k));
+			if (worker[i].entry != worker[k].entry)
+				dfg_report_detail(report, "%s and %s: %s", worker[i].label, worker[k].label,
+					dfg_launch_transport(distributed->launch, i, k));
 }
 
 /* Each worker needs some file descriptors here and in each other worker, more than the default soft limit allows. */
@@ -117,6 +136,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.push = asked->push,
 		.replicas = distributed->options.replicas,
 		.min_replicas = distributed->options.min_replicas,
+		.servers = count_servers(distributed),
 		.checks = distributed->options.checks,
 		.restarts = distributed->options.restarts,
 		.note = note,

@@ -39,13 +39,14 @@ struct dfg_distributed_options {
 	const struct dfg_execution *execution; /* its memory limit applies to each worker; without swap */
 	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
 	struct dfg_launch_watch watch;
+	bool servers; /* the variables are on the hosts of job=ps, which all replicas share */
 };
 
 /* The workers, and the graph that is partitioned across them. Zero-initialised: closed. */
 struct dfg_distributed {
 	struct dfg_distributed_options options;
 	struct dfg_arena arena;
-	struct dfg_hosts hosts;
+	struct dfg_hosts hosts;    /* the workers; a parameter server is one worker of each replica */
 	struct dfg_hosts first;    /* those of replica 0, on whose devices the graph is placed */
 	struct dfg_launch *launch; /* NULL: nothing has been loaded yet */
 	struct dfg_arena parts_arena;

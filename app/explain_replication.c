@@ -31,10 +31,10 @@ static struct bucket_facts facts_of(const struct dfg_facts *all, const struct df
 	return facts;
 }
 
-/* The bytes that a step sends for a bucket, over all links. */
+/* The bytes that a step sends for a bucket, over all links; a server adds what its lanes have received. */
 static uint64_t sent_bytes(const struct dfg_explained *e, const struct bucket_facts *bucket)
 {
-	return dfg_group_bytes(bucket->dtype, bucket->extent, e->replicas, e->shards);
+	return e->servers ? 0 : dfg_group_bytes(bucket->dtype, bucket->extent, e->replicas, e->shards);
 }
 
 /* Tensor i of a bucket: the variable whose gradient it is. */
@@ -76,8 +76,12 @@ void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text
 			dfg_text_add(text, "\n");
 			sent += sent_bytes(e, &bucket);
 		}
-	dfg_text_add(text, "%u shards on %u replica%s: %llu bytes of sums a step; the learning rate is not scaled\n",
-		e->shards, e->replicas, e->replicas > 1 ? "s" : "", (unsigned long long)sent);
+	dfg_text_add(text, "%u shards on %u replica%s: ", e->shards, e->replicas, e->replicas > 1 ? "s" : "");
+	if (e->servers)
+		dfg_text_add(text, "servers add the gradients of the shards and update the variables");
+	else
+		dfg_text_add(text, "%llu bytes of sums a step", (unsigned long long)sent);
+	dfg_text_add(text, "; the learning rate is not scaled\n");
 }
 
 static void put_bucket(const struct bucket_facts *bucket, struct dfg_json_out *json)

@@ -22,6 +22,7 @@ struct dfg_explained {
 	const struct dfg_parts *parts;
 	const char *const *device;
 	uint32_t replicas, shards; /* 1 or more */
+	bool servers;              /* the shards are added on parameter servers */
 };
 
 /* Writes the line of text of one bucket, without its end: rule, bytes and tensors. start is a node that contributes. */

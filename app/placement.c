@@ -1,6 +1,8 @@
 #include "app/placement.h"
 
+#include "app/server_placement.h"
 #include "app/spread_samples.h"
+#include "remote/hosts_lanes.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -25,6 +27,15 @@ struct dfg_err *dfg_placement_first_replica(
 	if (replicas > hosts->count || hosts->count % replicas)
 		return DFG_ERR(DFG_DATA, "--hosts has %u workers, which cannot be divided evenly among %u replicas",
 			hosts->count, replicas);
+	return NULL;
+}
+
+struct dfg_err *dfg_placement_with_servers(const struct dfg_hosts *hosts, uint32_t replicas, struct dfg_arena *arena,
+	struct dfg_hosts *out_hosts, struct dfg_hosts *out_first)
+{
+	DFG_TRY(dfg_hosts_make_lanes(hosts, replicas, arena, out_hosts));
+	*out_first = *out_hosts;
+	out_first->count = out_hosts->count / replicas;
 	return NULL;
 }
 
@@ -149,15 +160,46 @@ static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_host
 	return NULL;
 }
 
+static uint32_t count_lanes(const struct dfg_hosts *hosts)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < hosts->count; i++)
+		count += hosts->worker[i].lanes.count > 0;
+	return count;
+}
+
+/* Puts the requests for variables before those of the user, which take precedence. */
+static struct dfg_err *add_servers(const struct dfg_graph *graph, uint32_t workers, uint32_t servers,
+	struct dfg_arena *arena, struct dfg_place_options *options)
+{
+	struct dfg_place_request *first;
+	size_t count;
+	DFG_TRY(dfg_server_requests(graph, workers, servers, arena, &first, &count));
+	struct dfg_place_request *all = dfg_arena_zeros(arena, count + options->requests, sizeof *all);
+	if (!all)
+		return dfg_no_memory("the placement requests");
+	memcpy(all, first, count * sizeof *all);
+	if (options->requests)
+		memcpy(all + count, options->request, options->requests * sizeof *all);
+	options->request = all;
+	options->requests += count;
+	return NULL;
+}
+
 struct dfg_err *dfg_placement_place(const struct dfg_placement *placement, const struct dfg_graph *graph,
 	const struct dfg_facts *facts, const struct dfg_hosts *hosts, const struct dfg_report *report,
 	struct dfg_arena *arena, struct dfg_placed **out_placed)
 {
 	struct dfg_place_options options;
 	struct dfg_text notes = {0};
+	uint32_t servers = count_lanes(hosts);
 	DFG_TRY(read_requests(placement, hosts, arena, &options));
+	if (servers)
+		DFG_TRY(add_servers(graph, hosts->count - servers, servers, arena, &options));
 	options.notes = &notes;
 	struct dfg_err *err = dfg_place(graph, facts, &options, arena, out_placed);
+	if (!err && servers)
+		err = dfg_server_check(graph, *out_placed, hosts->count - servers);
 	err = err ? err : dfg_text_check(&notes);
 	if (!err && notes.length)
 		dfg_report_note(report, "%s: note: %.*s", graph->source, (int)notes.length - 1, notes.s);

@@ -27,6 +27,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_placement_first_replica(
 /* The start of HOST in NAME=HOST:@FILE, strcspn(host, ":") bytes long; NULL if the word has another form or several hosts. */
 const char *dfg_data_host(const char *word);
 
+/*
+ * The same with parameter servers, which are those of every replica: *out_hosts receives the workers of all replicas, each
+ * with a lane of each server, and *out_first borrows those of the first.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_placement_with_servers(const struct dfg_hosts *hosts, uint32_t replicas,
+	struct dfg_arena *arena, struct dfg_hosts *out_hosts, struct dfg_hosts *out_first);
+
 /* DFG_USAGE if a --place is malformed or names an unknown device. Called before a graph is read. */
 DFG_MUST_CHECK struct dfg_err *dfg_placement_check(
 	const struct dfg_placement *placement, const struct dfg_hosts *hosts, struct dfg_arena *arena);

@@ -6,6 +6,7 @@
 #include "lib/exec/group/group.h"
 #include "lib/pass/grad/rows.h"
 #include "lib/pass/verify/verify.h"
+#include "remote/hosts_lanes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,46 @@ struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *
 	return text ? DFG_ERR(DFG_USAGE, "--algorithm must be auto, direct or shm, not '%s'", text) : NULL;
 }
 
+static struct dfg_err *parse_sync(struct dfg_replication *replication, bool has_hosts)
+{
+	const char *text = replication->sync;
+	replication->servers = text && !strcmp(text, "ps");
+	if (text && !replication->servers && strcmp(text, "allreduce"))
+		return DFG_ERR(DFG_USAGE, "--sync must be allreduce or ps, not '%s'", text);
+	if (!replication->servers)
+		return NULL;
+	if (!has_hosts)
+		return DFG_ERR(DFG_USAGE, "--sync ps requires --hosts");
+	if (replication->min_replicas && replication->min_replicas < replication->replicas)
+		return DFG_ERR(
+			DFG_USAGE, "--min-replicas cannot be used with --sync ps: such a run ends when a worker is lost");
+	if (replication->verify || replication->emulate)
+		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --sync ps: its replicas have the same variables",
+			replication->verify ? "verify-replicas" : "emulate");
+	return NULL;
+}
+
+struct dfg_err *dfg_replication_default(
+	struct dfg_replication *replication, const struct dfg_placement *placement, const struct dfg_report *report)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_hosts hosts;
+	if (!replication->sync || replication->replicas || !placement->hosts)
+		return NULL;
+	if (placement->place.count)
+		return DFG_ERR(DFG_USAGE, "--sync with --place requires --replicas");
+	struct dfg_err *err = dfg_placement_hosts(placement, &arena, &hosts);
+	if (!err) {
+		uint32_t workers = dfg_hosts_workers(&hosts);
+		replication->replicas = workers ? workers : 1;
+		dfg_report_note(report, "%lld replicas; --shards %lld computes the same with any number of them",
+			(long long)replication->replicas,
+			(long long)(replication->shards ? replication->shards : replication->replicas));
+	}
+	dfg_arena_release(&arena);
+	return err;
+}
+
 static struct dfg_err *parse_emulation(struct dfg_replication *replication)
 {
 	unsigned long long step, replica;
@@ -92,6 +133,7 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 	if (replication->verify && replicas < 2)
 		return DFG_ERR(DFG_USAGE, "--verify-replicas requires --replicas");
 	DFG_TRY(parse_emulation(replication));
+	DFG_TRY(parse_sync(replication, has_hosts));
 	replication->checks.every = (uint64_t)replication->verify;
 	if (!shards)
 		shards = replicas;

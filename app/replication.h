@@ -2,6 +2,7 @@
 
 #include "app/model.h"
 #include "app/names.h"
+#include "app/placement.h"
 #include "app/report.h"
 #include "lib/pass/replicate/replicate.h"
 #include "remote/coordinator.h"
@@ -10,6 +11,7 @@
 struct dfg_replication {
 	int64_t replicas, shards;        /* 0: not given */
 	int64_t verify;                  /* steps between two comparisons of the replicas; 0: not given */
+	const char *sync;                /* "allreduce" or "ps"; NULL: allreduce */
 	const char *emulate;             /* "flip=STEP,REPLICA"; NULL: nothing */
 	int64_t min_replicas;            /* with which the run continues when others are lost; 0: not given */
 	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
@@ -19,11 +21,19 @@ struct dfg_replication {
 	/* Set by dfg_replication_check(). */
 	uint32_t n_shards, n_replicas; /* 1 or more */
 	enum dfg_algorithm all_reduce;
+	bool servers; /* the variables are on parameter servers */
 	struct dfg_replica_checks checks;
 };
 
 /* The algorithm of that name; NULL: auto. DFG_USAGE for any other word. */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm);
+
+/*
+ * With --sync and without --replicas, sets the number of replicas: one for each worker among the hosts. DFG_USAGE if
+ * --place is given, with which a replica may have several workers.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_default(
+	struct dfg_replication *replication, const struct dfg_placement *placement, const struct dfg_report *report);
 
 /*
  * Checks the options, and sets the fields that are derived from them. DFG_USAGE for a value out of range or options that

@@ -83,8 +83,10 @@ static struct dfg_err *shard(struct partitioning *work)
 /* The plan is that of one replica. */
 static struct dfg_err *find_hosts(struct partitioning *work)
 {
-	struct dfg_hosts all;
+	struct dfg_hosts all, lanes;
 	DFG_TRY(dfg_placement_hosts(&dfg_shared.placement, &work->arena, &all));
+	if (dfg_shared.replication.servers)
+		return dfg_placement_with_servers(&all, dfg_shared.replication.n_replicas, &work->arena, &lanes, &work->hosts);
 	return dfg_placement_first_replica(&all, dfg_shared.replication.n_replicas, &work->hosts);
 }
 
@@ -108,7 +110,8 @@ static struct dfg_err *cut(struct partitioning *work)
 static struct dfg_err *explain_parts(const struct partitioning *work, struct dfg_text *out_text)
 {
 	const struct dfg_explained explained = {&work->file.graph, &work->facts, work->placed, &work->parts,
-		work->hosts.device, dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards};
+		work->hosts.device, dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards,
+		dfg_shared.replication.servers};
 	if (!explain)
 		return NULL;
 	return dfg_globals.json ? dfg_explain_json(&explained, out_text) : dfg_explain_text(&explained, out_text);
@@ -123,6 +126,7 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "-o: a plan is a folder and cannot be written to stdout");
 	if (dfg_globals.json && !explain)
 		return DFG_ERR(DFG_USAGE, "--json requires --explain");
+	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
 	return dfg_replication_check(&dfg_shared.replication, true);
 }
 

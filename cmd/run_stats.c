@@ -3,16 +3,53 @@
 
 #include <stdio.h>
 
+/* The entries of the hosts list, which the names of workers count: a parameter server is one, of several workers. */
+static uint32_t count_entries(const struct dfg_distributed *distributed)
+{
+	uint32_t count = 0;
+	for (uint32_t w = 0; distributed && distributed->launch && w < distributed->hosts.count; w++)
+		if (distributed->hosts.worker[w].entry >= count)
+			count = distributed->hosts.worker[w].entry + 1;
+	return count;
+}
+
+static void add_traffic(struct dfg_traffic *all, const struct dfg_traffic *one)
+{
+	all->messages += one->messages;
+	all->bytes += one->bytes;
+	all->waits += one->waits;
+	all->waited_ns += one->waited_ns;
+	if (one->longest_ns < all->longest_ns || !one->waits)
+		return;
+	all->longest_ns = one->longest_ns;
+	all->longest = one->longest;
+}
+
+/* The traffic between two entries, over all their workers; that between workers of one process does not count. */
+static struct dfg_traffic traffic_between(const struct dfg_distributed *distributed, uint32_t from, uint32_t to)
+{
+	const struct dfg_hosts *hosts = &distributed->hosts;
+	struct dfg_traffic all = {0};
+	for (uint32_t a = 0; a < hosts->count && from != to; a++)
+		for (uint32_t b = 0; b < hosts->count && hosts->worker[a].entry == from; b++) {
+			if (hosts->worker[b].entry != to)
+				continue;
+			struct dfg_traffic one = dfg_coordinator_traffic(dfg_launch_coordinator(distributed->launch), a, b);
+			add_traffic(&all, &one);
+		}
+	return all;
+}
+
 static void print_pairs(const struct dfg_distributed *distributed, bool bytes, struct dfg_json_out *json)
 {
 	const char *what = bytes ? "bytes" : "messages";
-	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;
+	uint32_t count = count_entries(distributed);
 	dfg_json_key(json, what);
 	dfg_json_open(json, '{');
 	for (uint32_t from = 0; from < count; from++)
 		for (uint32_t to = 0; to < count; to++) {
 			char pair[40];
-			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_coordinator(distributed->launch), from, to);
+			struct dfg_traffic traffic = traffic_between(distributed, from, to);
 			if (!traffic.messages)
 				continue;
 			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
@@ -41,13 +78,13 @@ static void print_wait(const char *pair, const struct dfg_traffic *traffic, stru
 /* Prints for each pair how long the second waited for the first. */
 static void print_waits(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
-	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;
+	uint32_t count = count_entries(distributed);
 	dfg_json_key(json, "waits");
 	dfg_json_open(json, '{');
 	for (uint32_t from = 0; from < count; from++)
 		for (uint32_t to = 0; to < count; to++) {
 			char pair[40];
-			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_coordinator(distributed->launch), from, to);
+			struct dfg_traffic traffic = traffic_between(distributed, from, to);
 			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
 			if (traffic.waits)
 				print_wait(pair, &traffic, json);

@@ -7,6 +7,7 @@
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
+#include "remote/hosts.h"
 #include "remote/http_links.h"
 #include "remote/shm.h"
 #include "remote/worker.h"
@@ -18,22 +19,30 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A worker process: its input from stdin, its address, and its limits. */
+/* A worker of this process; more than one are the lanes of a parameter server. */
 struct serving {
 	struct dfg_worker *worker;
+	uint32_t number;
+	pthread_t thread;
+	bool runs;           /* on a thread of its own */
+	struct dfg_err *err; /* the result of that thread */
 	struct dfg_http_links *http;
 	struct dfg_shm *shm;
-	char secret[DFG_SECRET_SIZE];
+	const char *secret;
 	struct dfg_link *launcher, **link;
 	uint32_t links;
 };
 
-static int64_t number;
+static int64_t first_number, lanes = 1, stride = 1;
 static double lease = 3, patience = 60;
 static const char *transport = "auto", *address = "127.0.0.1";
 
 const struct dfg_opt dfg_serve_worker_options[] = {
-	{"number", .takes = "N", .number = &number, .help = "The number of the worker in the run (0)."},
+	{"number", .takes = "N", .number = &first_number, .help = "The number of the worker in the run (0)."},
+	{"lanes", .takes = "R", .number = &lanes, .least = 1,
+		.help = "Be R workers that share their variables, as a parameter server is for R replicas (1)."},
+	{"stride", .takes = "N", .number = &stride, .least = 1,
+		.help = "The difference between the numbers of two such workers (1)."},
 	{"listen", .takes = "ADDRESS", .text = &address,
 		.help = "Listen on this address (127.0.0.1); TLS is required unless it is a loopback address."},
 	{"transport", .takes = "NAME", .text = &transport,
@@ -147,13 +156,13 @@ static void linked(void *arg)
 static struct dfg_err *listen_for_work(struct serving *serving)
 {
 	struct dfg_link_sink sink = dfg_worker_sink(serving->worker);
-	struct dfg_http_links_options http = {.self = (uint32_t)number,
+	struct dfg_http_links_options http = {.self = serving->number,
 		.address = address,
 		.secret = serving->secret,
 		.sink = sink,
 		.lease_ms = (uint32_t)(lease * 1000)};
 	struct dfg_shm_options shm = {
-		.self = (uint32_t)number, .secret = serving->secret, .sink = sink, .lease_ms = (uint32_t)(lease * 1000)};
+		.self = serving->number, .secret = serving->secret, .sink = sink, .lease_ms = (uint32_t)(lease * 1000)};
 	if (listens_on_the_net())
 		DFG_TRY(dfg_http_links_new(&http, &serving->http));
 	if (listens_in_memory())
@@ -162,17 +171,32 @@ static struct dfg_err *listen_for_work(struct serving *serving)
 	return NULL;
 }
 
+static void put_addresses(const struct serving *serving, struct dfg_json_out *json)
+{
+	const char *at = serving->http ? dfg_http_links_address(serving->http) : dfg_shm_address(serving->shm);
+	const char *key = serving->http ? dfg_http_links_fingerprint(serving->http) : NULL;
+	dfg_json_key(json, "address"), dfg_json_string(json, at);
+	dfg_json_key(json, "fingerprint"), dfg_json_string(json, key ? key : "");
+	dfg_json_key(json, "shm"), dfg_json_string(json, serving->shm ? dfg_shm_address(serving->shm) : "");
+}
+
+/* The address of the first worker, and those of the others as a list. */
 static struct dfg_err *say_hello(const struct serving *serving)
 {
 	struct dfg_json_out json = {0};
-	const char *at = serving->http ? dfg_http_links_address(serving->http) : dfg_shm_address(serving->shm);
-	const char *key = serving->http ? dfg_http_links_fingerprint(serving->http) : NULL;
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "dfg"), dfg_json_string(&json, DFG_VERSION);
-	dfg_json_key(&json, "address"), dfg_json_string(&json, at);
-	dfg_json_key(&json, "fingerprint"), dfg_json_string(&json, key ? key : "");
+	put_addresses(serving, &json);
 	dfg_json_key(&json, "products"), dfg_json_string(&json, dfg_product_fingerprint());
-	dfg_json_key(&json, "shm"), dfg_json_string(&json, serving->shm ? dfg_shm_address(serving->shm) : "");
+	if (lanes > 1)
+		dfg_json_key(&json, "lanes"), dfg_json_open(&json, '[');
+	for (int64_t i = 1; i < lanes; i++) {
+		dfg_json_open(&json, '{');
+		put_addresses(&serving[i], &json);
+		dfg_json_close(&json, '}');
+	}
+	if (lanes > 1)
+		dfg_json_close(&json, ']');
 	return dfg_serve_hello(&json);
 }
 
@@ -191,8 +215,8 @@ static struct dfg_err *reach_one(
 		return dfg_http_links_connect(serving->http, i, peer->address, key, out_link);
 	if (strcmp(peer->transport, "shm") != 0 || !serving->shm)
 		return DFG_ERR(DFG_PROTOCOL, "unknown transport '%s'", peer->transport);
-	return (uint32_t)number < i ? dfg_shm_connect(serving->shm, i, peer->shm, left_ms(until), out_link)
-								: dfg_shm_accept(serving->shm, i, left_ms(until), out_link);
+	return serving->number < i ? dfg_shm_connect(serving->shm, i, peer->shm, left_ms(until), out_link)
+							   : dfg_shm_accept(serving->shm, i, left_ms(until), out_link);
 }
 
 /* Requests all links before waiting for the first. */
@@ -200,9 +224,9 @@ static struct dfg_err *reach(void *arg, const struct dfg_worker_config *setup, s
 {
 	struct serving *serving = arg;
 	uint64_t until = dfg_now() + (uint64_t)((setup->seconds < 1e6 ? setup->seconds : 1e6) * 1e9);
-	if (setup->self != (uint32_t)number)
-		return DFG_ERR(DFG_PROTOCOL, "this worker was started with --number %lld, but the launcher gives it number %u",
-			(long long)number, setup->self);
+	if (setup->self != serving->number)
+		return DFG_ERR(DFG_PROTOCOL, "this worker was started as number %u, but the launcher gives it number %u",
+			serving->number, setup->self);
 	serving->link = out_link;
 	serving->links = setup->workers;
 	if (serving->http)
@@ -243,26 +267,93 @@ static struct dfg_err *expect_launcher(struct serving *serving)
 	return DFG_ERR(DFG_UNAVAILABLE, "no launcher connected within %g s", patience);
 }
 
-static struct dfg_err *work(struct serving *serving)
+static struct dfg_err *serve(struct serving *serving)
 {
-	pthread_t watcher;
-	struct dfg_worker_options worker = {serving, reach, relink, linked, orphaned, patience};
-	DFG_TRY(dfg_watchdog_start()); /* before the secret is read */
-	DFG_TRY(read_secret(serving->secret));
-	DFG_TRY(dfg_worker_new(&worker, &serving->worker));
-	DFG_TRY(take_signal(serving));
-	DFG_TRY(listen_for_work(serving));
-	DFG_TRY(say_hello(serving));
-	if (pthread_create(&watcher, NULL, watch_stdin, NULL))
-		return DFG_ERR(DFG_MEMORY, "cannot start a thread");
-	pthread_detach(watcher);
 	DFG_TRY(expect_launcher(serving));
 	return dfg_worker_run(serving->worker, serving->launcher);
 }
 
+static void *serve_on_thread(void *arg)
+{
+	struct serving *serving = arg;
+	serving->err = serve(serving);
+	return NULL;
+}
+
+/* The first worker on this thread, the others on threads of their own. */
+static struct dfg_err *serve_all(struct serving *serving)
+{
+	struct dfg_err *err = NULL;
+	for (int64_t i = 1; i < lanes && !err; i++) {
+		serving[i].runs = !pthread_create(&serving[i].thread, NULL, serve_on_thread, &serving[i]);
+		if (!serving[i].runs)
+			err = DFG_ERR(DFG_MEMORY, "cannot start a thread");
+	}
+	if (err)
+		return err; /* the process ends, and its threads with it */
+	err = serve(serving);
+	for (int64_t i = 1; i < lanes; i++) {
+		pthread_join(serving[i].thread, NULL);
+		err = dfg_err_join(err, serving[i].err);
+	}
+	return err;
+}
+
+static struct dfg_err *make_worker(struct serving *serving, struct dfg_lanes *common)
+{
+	struct dfg_worker_options worker = {serving, reach, relink, linked, orphaned, patience, common};
+	return dfg_worker_new(&worker, &serving->worker);
+}
+
+static struct dfg_err *work(struct serving *serving, struct dfg_lanes *common)
+{
+	pthread_t watcher;
+	static char secret[DFG_SECRET_SIZE];
+	DFG_TRY(dfg_watchdog_start()); /* before the secret is read */
+	DFG_TRY(read_secret(secret));
+	for (int64_t i = 0; i < lanes; i++) {
+		serving[i].secret = secret;
+		serving[i].number = (uint32_t)(first_number + i * stride);
+		DFG_TRY(make_worker(&serving[i], common));
+	}
+	DFG_TRY(take_signal(serving));
+	for (int64_t i = 0; i < lanes; i++)
+		DFG_TRY(listen_for_work(&serving[i]));
+	DFG_TRY(say_hello(serving));
+	if (pthread_create(&watcher, NULL, watch_stdin, NULL))
+		return DFG_ERR(DFG_MEMORY, "cannot start a thread");
+	pthread_detach(watcher);
+	return serve_all(serving);
+}
+
+static void close_links(struct serving *serving)
+{
+	for (uint32_t i = 0; i < serving->links; i++)
+		if (serving->link[i])
+			serving->link[i]->kind->close(serving->link[i]);
+	if (serving->launcher)
+		serving->launcher->kind->close(serving->launcher);
+	dfg_http_links_free(serving->http);
+	dfg_shm_free(serving->shm);
+	dfg_worker_free(serving->worker);
+}
+
+static struct dfg_err *serve_workers(void)
+{
+	struct dfg_lanes *common = NULL;
+	struct serving *serving = dfg_zeros((size_t)lanes, sizeof *serving);
+	struct dfg_err *err = !serving ? dfg_no_memory("a worker") : lanes > 1 ? dfg_lanes_new(&common) : NULL;
+	if (!err)
+		err = work(serving, common);
+	for (int64_t i = 0; serving && i < lanes; i++)
+		close_links(&serving[i]);
+	dfg_lanes_free(common);
+	dfg_free(serving);
+	return err;
+}
+
 struct dfg_err *dfg_serve_worker(void)
 {
-	struct serving serving = {0};
 	bool known = !strcmp(transport, "auto") || !strcmp(transport, "libcurl") || !strcmp(transport, "shm");
 	dfg_globals.usage = true;
 	if (!known)
@@ -271,20 +362,14 @@ struct dfg_err *dfg_serve_worker(void)
 		return DFG_ERR(DFG_USAGE, "--wait must be more than 0 and at most 1000000 seconds, not %g", patience);
 	if (!(lease > 0) || lease > 1e6)
 		return DFG_ERR(DFG_USAGE, "--lease must be more than 0 and at most 1000000 seconds, not %g", lease);
-	if (number >= DFG_LAUNCHER)
-		return DFG_ERR(DFG_USAGE, "--number must be less than %u, not %lld", (unsigned)DFG_LAUNCHER, (long long)number);
+	if (lanes > DFG_HOSTS_MOST || stride > DFG_HOSTS_MOST)
+		return DFG_ERR(DFG_USAGE, "--lanes and --stride must be at most %d", DFG_HOSTS_MOST);
+	if (first_number >= DFG_LAUNCHER - (lanes - 1) * stride)
+		return DFG_ERR(
+			DFG_USAGE, "--number must be less than %u, not %lld", (unsigned)DFG_LAUNCHER, (long long)first_number);
 	dfg_globals.usage = false;
 	setrlimit(RLIMIT_CORE,
 		&(struct rlimit){0, 0}); /* no core dump: memory contains the secret, and possibly a secret graph */
 	dfg_limit_memory();
-	struct dfg_err *err = work(&serving);
-	for (uint32_t i = 0; i < serving.links; i++)
-		if (serving.link[i])
-			serving.link[i]->kind->close(serving.link[i]);
-	if (serving.launcher)
-		serving.launcher->kind->close(serving.launcher);
-	dfg_http_links_free(serving.http);
-	dfg_shm_free(serving.shm);
-	dfg_worker_free(serving.worker);
-	return err;
+	return serve_workers();
 }

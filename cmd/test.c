@@ -205,7 +205,7 @@ static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, NULL,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
-		&dfg_stderr, dfg_launch_table_watch(&launch_table)};
+		&dfg_stderr, dfg_launch_table_watch(&launch_table), dfg_shared.replication.servers};
 	DFG_TRY(dfg_distributed_open(&options, distributed));
 	test_options.distributed = distributed;
 	return dfg_distributed_start(distributed, &test_options.session);
@@ -217,6 +217,7 @@ static struct dfg_err *test(char **operands, int *out_status)
 	struct dfg_distributed distributed = {0};
 	DFG_TRY(dfg_remat_policy(&test_options.remat));
 	DFG_TRY(dfg_execution_session(&dfg_shared.execution, &test_options.session));
+	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
 	test_options.session.shards = dfg_shared.replication.n_shards; /* feeds are the same in every shard */
 	dfg_limit_memory();

@@ -45,8 +45,11 @@ enum dfg_packet_kind {
 	DFG_PACKET_LEAVE, /* from a worker: its replica should take part in no further step. No answer */
 };
 
-/* The phase of a sharded step that a run is of, in DFG_PACKET_RUN. */
-enum dfg_run_phase { DFG_RUN_UPDATES, DFG_RUN_COMPUTES, DFG_RUN_WAITS, DFG_RUN_PHASES };
+/*
+ * The phase of a sharded step that a run is of, in DFG_PACKET_RUN. An update that only waits is followed by one that
+ * writes; one that ends the step leaves writing to the first lane of its parameter server.
+ */
+enum dfg_run_phase { DFG_RUN_UPDATES, DFG_RUN_COMPUTES, DFG_RUN_WAITS, DFG_RUN_ENDS, DFG_RUN_PHASES };
 
 /* A packet that is being written or was received. A zeroed struct is empty. */
 struct dfg_packet {

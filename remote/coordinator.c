@@ -420,6 +420,14 @@ static void stop_guard(struct dfg_coordinator *coordinator)
 	coordinator->guarded = false;
 }
 
+/* Replicas that keep their variables on parameter servers send each other nothing. */
+static bool talk(const struct dfg_coordinator *coordinator, uint32_t one, uint32_t two)
+{
+	uint32_t width = coordinator->width;
+	bool same_server = one % width == two % width && dfg_coordinator_is_lane(coordinator, one);
+	return !coordinator->options.servers || one / width == two / width || same_server;
+}
+
 struct dfg_err *dfg_coordinator_ask_setup(
 	struct dfg_coordinator *coordinator, uint32_t worker, double seconds, bool again)
 {
@@ -427,6 +435,7 @@ struct dfg_err *dfg_coordinator_ask_setup(
 	struct dfg_worker_config config = {.self = worker,
 		.workers = coordinator->options.workers,
 		.replicas = coordinator->options.replicas,
+		.servers = coordinator->options.servers,
 		.shards = coordinator->options.session.shards,
 		.shared_only = coordinator->options.algorithm == DFG_ALGORITHM_SHM,
 		.session = coordinator->options.session,
@@ -441,7 +450,7 @@ struct dfg_err *dfg_coordinator_ask_setup(
 		return dfg_no_memory("the coordinator");
 	for (uint32_t i = 0; i < config.workers; i++) {
 		config.peer[i] = coordinator->options.peer[i];
-		bool linked = i != worker && dfg_coordinator_takes_part(coordinator, i);
+		bool linked = i != worker && dfg_coordinator_takes_part(coordinator, i) && talk(coordinator, i, worker);
 		config.peer[i].transport = linked ? coordinator->transport(coordinator->transport_arg, worker, i) : "";
 	}
 	dfg_worker_config_put(&packet, &config);

@@ -116,6 +116,12 @@ struct dfg_coordinator {
 	struct dfg_traffic *traffic; /* of the last step; index: from * workers + to */
 };
 
+/* Whether the worker is a lane of a parameter server. */
+static inline bool dfg_coordinator_is_lane(const struct dfg_coordinator *coordinator, uint32_t worker)
+{
+	return worker % coordinator->width + coordinator->options.servers >= coordinator->width;
+}
+
 /* Sends a request to a worker; releases the packet. */
 void dfg_coordinator_ask(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_packet *packet);
 

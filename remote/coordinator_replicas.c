@@ -60,6 +60,7 @@ static struct dfg_err *run_on_all(struct dfg_coordinator *coordinator, struct st
 	*out_lost = NULL;
 	for (uint32_t r = 0; r < replicas && !err; r++) {
 		bool runs = coordinator->replica[r].member && (!run->of_done || coordinator->replica[r].done);
+		runs &= run->sharded || !coordinator->options.servers || r == dfg_coordinator_lead(coordinator);
 		lists.feeds[r] = !runs ? NULL : feeds ? feeds : &no_feeds;
 		if (!run->waits && (elastic || r == dfg_coordinator_lead(coordinator)))
 			lists.fetches[r] = lists.value + (size_t)r * n_fetch;
@@ -131,6 +132,7 @@ static struct dfg_err *copy_state(struct dfg_packet *answer, struct dfg_packet *
 	return NULL;
 }
 
+/* Lanes have the lead's variables already. */
 static bool is_older(const struct dfg_coordinator *coordinator, uint32_t replica)
 {
 	uint64_t newest = coordinator->replica[dfg_coordinator_lead(coordinator)].version;
@@ -142,12 +144,13 @@ static struct dfg_err *read_state(struct dfg_coordinator *coordinator, struct df
 {
 	uint32_t width = coordinator->width;
 	for (uint32_t w = 0; w < width; w++)
-		dfg_coordinator_ask(
-			coordinator, dfg_coordinator_lead_worker(coordinator, w), &(struct dfg_packet){.kind = DFG_PACKET_STATE});
+		if (!dfg_coordinator_is_lane(coordinator, w))
+			dfg_coordinator_ask(coordinator, dfg_coordinator_lead_worker(coordinator, w),
+				&(struct dfg_packet){.kind = DFG_PACKET_STATE});
 	DFG_TRY(dfg_coordinator_answers_in(coordinator, "reading the variables of a replica"));
 	struct dfg_err *err = NULL;
 	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++) {
-		if (!is_older(coordinator, w / width))
+		if (!is_older(coordinator, w / width) || dfg_coordinator_is_lane(coordinator, w))
 			continue;
 		struct dfg_packet *answer = &coordinator->state[dfg_coordinator_lead_worker(coordinator, w % width)].answer;
 		size_t at = answer->at;
@@ -165,7 +168,7 @@ static struct dfg_err *send_state(struct dfg_coordinator *coordinator, struct df
 	uint64_t newest = coordinator->replica[dfg_coordinator_lead(coordinator)].version;
 	DFG_TRY(read_state(coordinator, request));
 	for (uint32_t w = 0; w < coordinator->options.workers; w++)
-		if (is_older(coordinator, w / coordinator->width))
+		if (is_older(coordinator, w / coordinator->width) && !dfg_coordinator_is_lane(coordinator, w))
 			dfg_coordinator_ask(coordinator, w, &request[w]);
 	struct dfg_err *err = dfg_coordinator_outcome(coordinator, 0, TO_ALL);
 	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
@@ -358,7 +361,8 @@ struct dfg_err *dfg_coordinator_find_shared(
 {
 	const struct dfg_coordinator_options *options = &coordinator->options;
 	uint32_t first = worker % coordinator->width;
-	*out_shared = options->algorithm != DFG_ALGORITHM_DIRECT;
+	bool reduces = !options->servers || dfg_coordinator_is_lane(coordinator, worker);
+	*out_shared = options->algorithm != DFG_ALGORITHM_DIRECT && reduces;
 	for (uint32_t i = first + coordinator->width; i < options->workers && *out_shared; i += coordinator->width) {
 		const char *name = coordinator->transport(coordinator->transport_arg, first, i);
 		*out_shared = !strcmp(name, "shm");

@@ -191,6 +191,12 @@ static struct dfg_err *get_streams(struct dfg_coordinator *coordinator, struct d
 	return NULL;
 }
 
+/* Whether the worker runs nodes of the plan. */
+static bool has_work(const struct dfg_coordinator *coordinator, const struct step_plan *plan, uint32_t worker)
+{
+	return plan && plan->worker_step[worker % coordinator->width].runs;
+}
+
 /* Takes a worker's results; a fetch goes to its index in the whole step. fetches NULL: none were sent. */
 static struct dfg_err *take_share(
 	struct dfg_coordinator *coordinator, uint32_t worker, struct step_plan *plan, struct dfg_tensor *fetches)
@@ -208,7 +214,7 @@ static struct dfg_err *take_share(
 	coordinator->state[worker].moving_ns = dfg_packet_get(answer);
 	coordinator->state[worker].waited_ns = dfg_packet_get(answer);
 	const struct worker_step *worker_step = plan ? &plan->worker_step[worker % coordinator->width] : NULL;
-	for (uint32_t i = 0; fetches && plan && i < worker_step->step.n_fetch; i++)
+	for (uint32_t i = 0; fetches && has_work(coordinator, plan, worker) && i < worker_step->step.n_fetch; i++)
 		dfg_packet_get_tensor(answer, &fetches[worker_step->fetch[i]]);
 	uint64_t events = dfg_packet_get(answer);
 	for (uint64_t i = 0; i < events && !answer->malformed; i++)
@@ -217,23 +223,42 @@ static struct dfg_err *take_share(
 	return dfg_err_note(dfg_packet_check(answer), "%s", coordinator->options.peer[worker].name);
 }
 
+static bool is_update(const struct plan_run *run)
+{
+	return run->sharded && !run->shard;
+}
+
+/* An update also ends the step of workers that have drawn random numbers, or that have only read a server's variables. */
 static bool runs_on(const struct dfg_coordinator *coordinator, const struct step_plan *plan, const struct plan_run *run,
 	uint32_t worker)
 {
-	return run->feeds[worker / coordinator->width] && (!plan || plan->worker_step[worker % coordinator->width].runs);
+	bool ends = is_update(run) && (!plan || coordinator->streams || coordinator->options.servers);
+	return run->feeds[worker / coordinator->width] && (ends || !plan || has_work(coordinator, plan, worker));
+}
+
+/* Whether the update run is another replica's: the variables are those of all. */
+static bool is_follower(const struct dfg_coordinator *coordinator, const struct plan_run *run, uint32_t worker)
+{
+	bool lead = worker / coordinator->width == dfg_coordinator_lead(coordinator);
+	return is_update(run) && coordinator->options.servers && !lead;
 }
 
 /* Writes the step of shards that a run is of. */
 static void put_shards(
-	const struct dfg_coordinator *coordinator, const struct plan_run *run, uint32_t replica, struct dfg_packet *packet)
+	const struct dfg_coordinator *coordinator, const struct plan_run *run, uint32_t worker, struct dfg_packet *packet)
 {
+	uint32_t replica = worker / coordinator->width;
+	bool ends = is_follower(coordinator, run, worker);
 	dfg_packet_put(packet, run->fetches[replica] != NULL);
 	dfg_packet_put(packet, run->sharded);
 	if (!run->sharded)
 		return;
 	dfg_packet_put(packet, run->shards);
 	dfg_packet_put(packet, (uint64_t)run->batch);
-	dfg_packet_put(packet, run->waits ? DFG_RUN_WAITS : run->shard ? DFG_RUN_COMPUTES : DFG_RUN_UPDATES);
+	dfg_packet_put(packet, run->waits   ? DFG_RUN_WAITS
+						   : run->shard ? DFG_RUN_COMPUTES
+						   : ends       ? DFG_RUN_ENDS
+										: DFG_RUN_UPDATES);
 	dfg_packet_put(packet, run->shard ? run->shard[replica] : 0);
 	dfg_packet_put(packet, run->shard ? 0 : coordinator->streams);
 	for (size_t i = 0; i < coordinator->streams && !run->shard; i++)
@@ -245,11 +270,12 @@ static void ask_run(struct dfg_coordinator *coordinator, struct step_plan *plan,
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_RUN};
 	uint32_t replica = worker / coordinator->width;
-	const struct worker_step *worker_step = plan ? &plan->worker_step[worker % coordinator->width] : NULL;
+	bool works = has_work(coordinator, plan, worker);
+	const struct worker_step *worker_step = works ? &plan->worker_step[worker % coordinator->width] : NULL;
 	dfg_packet_put(&packet, step);
-	dfg_packet_put(&packet, plan ? plan->number[worker] : DFG_NONE);
-	put_shards(coordinator, run, replica, &packet);
-	for (uint32_t i = 0; plan && i < worker_step->step.n_feed; i++)
+	dfg_packet_put(&packet, works ? plan->number[worker] : DFG_NONE);
+	put_shards(coordinator, run, worker, &packet);
+	for (uint32_t i = 0; works && i < worker_step->step.n_feed; i++)
 		dfg_rows_put(&packet, &run->feeds[replica][worker_step->feed[i]], worker);
 	dfg_coordinator_ask(coordinator, worker, &packet);
 }

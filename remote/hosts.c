@@ -318,7 +318,7 @@ static struct dfg_err *number_all(const struct reading *r, struct dfg_hosts *hos
 	const char **device = dfg_arena_zeros(r->arena, r->count, sizeof *device);
 	for (uint32_t i = 0; device && i < r->count; i++) {
 		struct dfg_worker_host *worker = &hosts->worker[i];
-		worker->machine = i;
+		worker->machine = worker->entry = i;
 		for (uint32_t k = i; k--;) {
 			const struct dfg_worker_host *other = &hosts->worker[k];
 			worker->task += !strcmp(other->job, worker->job);

@@ -18,9 +18,17 @@
  */
 enum { DFG_HOSTS_MOST = 1024 /* workers */ };
 
+/* A process that is several workers, with numbers that differ by `stride`. */
+struct dfg_host_lanes {
+	uint32_t count;  /* of the process; 0: the process is one worker */
+	uint32_t number; /* of this worker among them; worker 0 has the process */
+	uint32_t stride;
+};
+
 /* One worker, and where it runs. */
 struct dfg_worker_host {
 	const char *label;  /* "w0" */
+	uint32_t entry;     /* its position in the hosts list, which `label` has */
 	const char *name;   /* for messages: "alpha" as in the list; the label of a local worker */
 	const char *device; /* "/job:worker/task:0/device:CPU:0" */
 	const char *job;
@@ -39,6 +47,7 @@ struct dfg_worker_host {
 	 */
 	const char *tcp;   /* an IPv6 address without brackets */
 	const char *ports; /* "7000", "7000-7010" */
+	struct dfg_host_lanes lanes;
 };
 
 struct dfg_hosts {

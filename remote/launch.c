@@ -74,13 +74,15 @@ static void read_stderr(struct worker_process *worker_process, const char *bytes
 static void process_ended(struct worker_process *worker_process)
 {
 	char how[60] = "closed its stderr";
+	struct dfg_launch *launch = worker_process->launch;
 	if (worker_process->at)
 		end_line(worker_process);
 	(void)dfg_process_wait(&worker_process->process, 1, how, sizeof how);
-	if (!atomic_load(&worker_process->launch->ending))
-		dfg_coordinator_ended(worker_process->launch->coordinator, worker_process->number,
-			DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *worker_process->last ? " (" : "", worker_process->last,
-				*worker_process->last ? ")" : ""));
+	for (uint32_t i = 0; i < launch->workers && !atomic_load(&launch->ending); i++)
+		if (dfg_launch_process_of(launch, i) == worker_process->number)
+			dfg_coordinator_ended(launch->coordinator, i,
+				DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *worker_process->last ? " (" : "", worker_process->last,
+					*worker_process->last ? ")" : ""));
 	atomic_store(&worker_process->watched, false);
 	dfg_event_signal(&worker_process->launch->ended);
 }
@@ -123,7 +125,7 @@ static struct dfg_err *start_watch(struct dfg_launch *launch)
 	if (pipe2(launch->wake, O_CLOEXEC))
 		return DFG_ERR(DFG_MEMORY, "cannot create a pipe: %s", strerror(errno));
 	for (uint32_t i = 0; i < launch->workers; i++)
-		launch->worker_process[i].watched = dfg_launch_host(launch, i)->local;
+		launch->worker_process[i].watched = dfg_launch_host(launch, i)->local && dfg_launch_process_of(launch, i) == i;
 	launch->watching = !pthread_create(&launch->watcher, NULL, watch, launch);
 	return launch->watching ? NULL : DFG_ERR(DFG_MEMORY, "cannot start a thread");
 }
@@ -252,6 +254,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.workers = launch->workers,
 		.replicas = launch->options.replicas,
 		.min_replicas = launch->options.min_replicas,
+		.servers = launch->options.servers,
 		.checks = launch->options.checks,
 		.note = launch->options.note,
 		.revive = dfg_launch_revive,

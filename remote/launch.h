@@ -27,6 +27,7 @@ struct dfg_launch_options {
 	const char *ssh_config;        /* as ssh -F; NULL: the user's */
 	uint32_t replicas;             /* of the graph, as dfg_coordinator_options.replicas */
 	uint32_t min_replicas;         /* as dfg_coordinator_options.min_replicas */
+	uint32_t servers;              /* as dfg_coordinator_options.servers */
 	enum dfg_algorithm algorithm;  /* as dfg_coordinator_options.algorithm */
 	struct dfg_replica_checks checks;
 	int64_t *restarts; /* the number of starts of lost replicas that are left, which each one lowers; NULL: 0 */

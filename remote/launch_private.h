@@ -57,6 +57,13 @@ static inline const struct dfg_worker_host *dfg_launch_host(const struct dfg_lau
 	return &launch->options.hosts->worker[number];
 }
 
+/* The worker whose process this worker is in: another one, if it is a lane of that one's parameter server. */
+static inline uint32_t dfg_launch_process_of(const struct dfg_launch *launch, uint32_t number)
+{
+	const struct dfg_host_lanes *lanes = &dfg_launch_host(launch, number)->lanes;
+	return number - lanes->number * lanes->stride;
+}
+
 /* Calls options.reached. err is borrowed; NULL: no failure. */
 void dfg_launch_reached(
 	const struct dfg_launch *launch, uint32_t worker, enum dfg_launch_stage stage, const struct dfg_err *err);

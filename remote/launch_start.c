@@ -39,12 +39,33 @@ static struct dfg_err *no_hello(const struct dfg_launch *launch, const char *lin
 	return err;
 }
 
+static struct dfg_err *read_addresses(struct dfg_launch *launch, uint32_t number, const struct dfg_json *json)
+{
+	struct dfg_peer *peer = &launch->peer[number];
+	peer->address = copy_text(launch, word(json, "address"));
+	peer->fingerprint = copy_text(launch, word(json, "fingerprint"));
+	peer->shm = copy_text(launch, word(json, "shm"));
+	return peer->address && peer->fingerprint && peer->shm ? NULL : dfg_no_memory("the addresses of a worker");
+}
+
+/* The process is several workers: "lanes": [{"address": "127.0.0.1:41235", "fingerprint": "sha256:..", "shm": ".."}, ..] */
+static struct dfg_err *read_lanes(struct dfg_launch *launch, uint32_t number, const struct dfg_json *json)
+{
+	const struct dfg_host_lanes *lanes = &dfg_launch_host(launch, number)->lanes;
+	const struct dfg_json *list = dfg_json_get(json, "lanes"), *lane = list ? list->first : NULL;
+	for (uint32_t i = 1; i < lanes->count; i++, lane = lane->next) {
+		if (!lane)
+			return DFG_ERR(DFG_PROTOCOL, "gave the addresses of %u workers, expected %u", i, lanes->count);
+		DFG_TRY(read_addresses(launch, number + i * lanes->stride, lane));
+	}
+	return NULL;
+}
+
 /* {"dfg": VERSION, "address": "127.0.0.1:41234", "fingerprint": "sha256:..", "shm": "..", "products": "fma"} */
 static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, const char *line)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_json *json;
-	struct dfg_peer *peer = &launch->peer[number];
 	struct dfg_err *err = dfg_json_read(line, strlen(line), &arena, &json);
 	const char *version = err ? "" : word(json, "dfg");
 	if (err && err->code != DFG_MEMORY) {
@@ -56,37 +77,50 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 	} else if (!err && strcmp(version, DFG_VERSION)) {
 		err = DFG_ERR(DFG_PROTOCOL, "runs dfg %s, but this is dfg %s", version, DFG_VERSION);
 	} else if (!err) {
-		peer->address = copy_text(launch, word(json, "address"));
-		peer->fingerprint = copy_text(launch, word(json, "fingerprint"));
-		peer->shm = copy_text(launch, word(json, "shm"));
 		snprintf(launch->worker_process[number].products, sizeof launch->worker_process[number].products, "%s",
 			word(json, "products"));
-		if (!peer->address || !peer->fingerprint || !peer->shm)
-			err = dfg_no_memory("the addresses of a worker");
+		err = read_addresses(launch, number, json);
+		if (!err)
+			err = read_lanes(launch, number, json);
 	}
 	dfg_arena_release(&arena);
 	return err;
 }
 
 /* The worker's command line, which contains no secret. */
-enum { ARGUMENTS = 20 };
+enum { ARGUMENTS = 24, HELLO_MOST = 1 << 18 /* of as many lanes as there may be workers */ };
 
 /* Seconds until the slowest host has started: workers that are ready wait for it. */
 #define WAIT "120"
 #define WAIT_PUSHED "900"
 struct numbers {
-	char number[20], lease[40], limit[40];
+	char number[20], lease[40], limit[40], lanes[20], stride[20];
 };
 static void put_arguments(const struct worker_process *worker_process, const char *transport, const char *address,
 	struct numbers *numbers, const char *argument[ARGUMENTS])
 {
 	const struct dfg_launch_options *options = &worker_process->launch->options;
+	const struct dfg_host_lanes *host = &dfg_launch_host(worker_process->launch, worker_process->number)->lanes;
+	int at = 0;
+	snprintf(numbers->lanes, sizeof numbers->lanes, "%u", host->count);
+	snprintf(numbers->stride, sizeof numbers->stride, "%u", host->stride);
 	snprintf(numbers->number, sizeof numbers->number, "%u", worker_process->number);
 	snprintf(numbers->lease, sizeof numbers->lease, "%g", options->lease);
 	snprintf(numbers->limit, sizeof numbers->limit, "%llu", (unsigned long long)options->memory_limit);
 	const char *all[ARGUMENTS] = {"serve", "--worker", "--number", numbers->number, "--transport", transport, "--lease",
-		numbers->lease, "--wait", options->push ? WAIT_PUSHED : WAIT, "--listen", address,
-		options->memory_limit ? "--memory-limit" : NULL, numbers->limit};
+		numbers->lease, "--wait", options->push ? WAIT_PUSHED : WAIT, "--listen", address};
+	while (all[at])
+		at++;
+	if (options->memory_limit) {
+		all[at++] = "--memory-limit";
+		all[at++] = numbers->limit;
+	}
+	if (host->count) {
+		all[at++] = "--lanes";
+		all[at++] = numbers->lanes;
+		all[at++] = "--stride";
+		all[at++] = numbers->stride;
+	}
 	memcpy(argument, all, sizeof all);
 }
 
@@ -104,7 +138,7 @@ static struct dfg_err *start_local(struct worker_process *worker_process)
 {
 	char listen_[300];
 	struct dfg_launch *launch = worker_process->launch;
-	char line[4096];
+	char line[HELLO_MOST];
 	const char *argument[ARGUMENTS];
 	struct numbers numbers;
 	put_listen(dfg_launch_host(launch, worker_process->number), dfg_launch_all_local(launch) ? "127.0.0.1" : "0.0.0.0",
@@ -147,10 +181,10 @@ static void ended_far(void *arg, const struct dfg_worker_host *of, const struct 
  * It listens on all of its addresses, with a key; the others connect to the address that ssh used, or to the one in the
  * list.
  */
-static struct dfg_err *find_address(struct worker_process *worker_process)
+static struct dfg_err *find_address(struct worker_process *worker_process, uint32_t number)
 {
 	struct dfg_launch *launch = worker_process->launch;
-	struct dfg_peer *peer = &launch->peer[worker_process->number];
+	struct dfg_peer *peer = &launch->peer[number];
 	const struct dfg_worker_host *host = dfg_launch_host(launch, worker_process->number);
 	bool listens_there = host->tcp && !host->addr && strcmp(host->tcp, "0.0.0.0") && strcmp(host->tcp, "::");
 	const char *at = listens_there ? host->tcp : dfg_ssh_process_address(worker_process->far),
@@ -182,8 +216,9 @@ static struct dfg_err *start_far(struct worker_process *worker_process)
 	put_arguments(worker_process, launch->options.transport, address, &numbers, argument);
 	DFG_TRY(dfg_ssh_start(at, &options, argument, launch->secret, &worker_process->far));
 	struct dfg_err *err = read_hello(launch, worker_process->number, dfg_ssh_process_hello(worker_process->far));
-	if (!err)
-		err = find_address(worker_process);
+	for (uint32_t i = 0; i < launch->workers && !err; i++)
+		if (dfg_launch_process_of(launch, i) == worker_process->number)
+			err = find_address(worker_process, i);
 	return dfg_err_note(err, "%s", at->name);
 }
 
@@ -274,6 +309,8 @@ struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 	uint32_t short_of = 0; /* failures of memory, threads or descriptors, reported as one */
 	for (uint32_t i = 0; i < launch->workers; i++) {
 		struct worker_process *worker_process = &launch->worker_process[i];
+		if (dfg_launch_process_of(launch, i) != i)
+			continue;
 		worker_process->starting = !pthread_create(&worker_process->starter, NULL, start, worker_process);
 		if (!worker_process->starting)
 			worker_process->err = DFG_ERR(DFG_MEMORY, "cannot start a thread");

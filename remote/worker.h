@@ -21,8 +21,14 @@ struct dfg_worker_options {
 	 * once.
 	 */
 	void (*orphaned)(void *arg, enum dfg_code code, const char *why);
-	double patience; /* seconds within which a launcher must have configured it; 0: no limit */
+	double patience;         /* seconds within which a launcher must have configured it; 0: no limit */
+	struct dfg_lanes *lanes; /* the workers of this process with which it shares variables; borrowed; NULL: none */
 };
+
+/* The variables that several workers of a process, a parameter server, have in common. */
+DFG_MUST_CHECK struct dfg_err *dfg_lanes_new(struct dfg_lanes **out_lanes);
+void dfg_lanes_free(struct dfg_lanes *lanes); /* NULL is allowed; the workers have been freed */
+
 DFG_MUST_CHECK struct dfg_err *dfg_worker_new(const struct dfg_worker_options *options, struct dfg_worker **out_worker);
 
 /* The sink of its links: those to the other workers, and the launcher's. */

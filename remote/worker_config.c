@@ -69,6 +69,7 @@ void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_co
 	dfg_packet_put_real(packet, config->seconds);
 	dfg_packet_put(packet, config->self);
 	dfg_packet_put(packet, config->replicas);
+	dfg_packet_put(packet, config->servers);
 	dfg_packet_put(packet, config->shards);
 	dfg_packet_put(packet, config->shared);
 	dfg_packet_put(packet, config->shared_only);
@@ -87,6 +88,7 @@ struct dfg_err *dfg_worker_config_get(
 	out_setup->seconds = dfg_packet_get_real(packet);
 	out_setup->self = dfg_packet_get_u32(packet);
 	out_setup->replicas = dfg_packet_get_u32(packet);
+	out_setup->servers = dfg_packet_get_u32(packet);
 	out_setup->shards = dfg_packet_get_u32(packet);
 	out_setup->shared = dfg_packet_get_bool(packet);
 	out_setup->shared_only = dfg_packet_get_bool(packet);
@@ -102,6 +104,9 @@ struct dfg_err *dfg_worker_config_get(
 	if (!fits)
 		return DFG_ERR(DFG_PROTOCOL, "the launcher gave %u workers to %u replicas, which cannot be divided evenly",
 			out_setup->workers, out_setup->replicas);
+	if (out_setup->servers > out_setup->workers / out_setup->replicas)
+		return DFG_ERR(DFG_PROTOCOL, "the launcher gave a replica of %u workers %u parameter servers",
+			out_setup->workers / out_setup->replicas, out_setup->servers);
 	if (out_setup->self >= out_setup->workers)
 		return DFG_ERR(DFG_PROTOCOL, "the launcher gave this worker the number %u in a run of %u workers",
 			out_setup->self, out_setup->workers);

@@ -35,6 +35,7 @@ void dfg_worker_drop_part(struct dfg_worker *worker)
 	worker->session = NULL;
 	pthread_mutex_unlock(&worker->lock);
 	dfg_session_free(session);
+	dfg_worker_drop_lane(worker);
 	dfg_facts_release(&worker->facts);
 	dfg_graph_release(&worker->part);
 	dfg_arena_release(&worker->part_arena);
@@ -69,8 +70,11 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	dfg_group_measure(worker->group);
 	if (!err)
 		err = dfg_worker_share_memory(worker);
+	if (!err)
+		err = dfg_worker_take_lane(worker, made);
 	if (err) {
 		dfg_session_free(made);
+		dfg_worker_drop_lane(worker);
 		return err;
 	}
 	pthread_mutex_lock(&worker->lock);
@@ -269,7 +273,8 @@ static struct dfg_err *run_plan(struct dfg_worker *worker, const struct planned 
 	const struct sharded_run *shards, const struct dfg_tensor *feeds, struct dfg_tensor *fetch)
 {
 	DFG_TRY(dfg_worker_begin_shards(worker, planned, shards, feeds));
-	struct dfg_err *err = planned->plan && !shards->waits ? dfg_plan_run(planned->plan, feeds, fetch) : NULL;
+	bool runs = planned->plan && !shards->waits && !shards->ends;
+	struct dfg_err *err = runs ? dfg_plan_run(planned->plan, feeds, fetch) : NULL;
 	if (!err && worker->config.trace && shards->step && !shards->computes && !shards->waits)
 		dfg_trace_buckets(worker->group, note_event, worker);
 	dfg_worker_end_shards(worker, shards);

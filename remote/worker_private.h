@@ -32,6 +32,7 @@ struct dfg_worker {
 	struct dfg_graph part;
 	struct dfg_facts facts;
 	struct dfg_session *session;
+	struct lane_state *lane; /* the variables that it shares with other workers of this process; NULL: none */
 	struct planned {
 		struct dfg_plan *plan;
 		uint32_t n_feed, n_fetch;
@@ -80,12 +81,23 @@ static inline uint32_t dfg_worker_replica(const struct dfg_worker *worker)
 	return worker->config.self / dfg_worker_width(worker);
 }
 
+/* Whether its part is on a parameter server, with those of the other replicas. */
+static inline bool dfg_worker_is_lane(const struct dfg_worker *worker)
+{
+	return worker->config.self % dfg_worker_width(worker) + worker->config.servers >= dfg_worker_width(worker);
+}
+
+/* worker_lane.c: the session of a lane takes the variables that the lanes have in common; after its end, it drops them. */
+DFG_MUST_CHECK struct dfg_err *dfg_worker_take_lane(struct dfg_worker *worker, struct dfg_session *session);
+void dfg_worker_drop_lane(struct dfg_worker *worker);
+
 /* The step of shards that a run is of, and what the group must do before it and after it. */
 struct sharded_run {
 	uint64_t step; /* 0: it is of none */
 	uint32_t shards, shard;
 	bool computes; /* a compute run, of `shard`; else the update run */
 	bool waits;    /* the update run only waits for its buckets: it is asked again, when all of the replica have them */
+	bool ends;     /* the update run only waits for its buckets, and ends the step */
 	int64_t batch;
 	bool wants_fetches;
 	const char **stream; /* names of the streams of random numbers that all replicas move on */

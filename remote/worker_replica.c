@@ -4,16 +4,23 @@
 
 /* A worker of a replica: the runs of its shards, the group of its part, and the state of replica 0. */
 
+/* The replicas that reduce with this worker: with parameter servers, none of them but the lanes of its server. */
+static uint32_t group_size(const struct dfg_worker *worker)
+{
+	return worker->config.servers && !dfg_worker_is_lane(worker) ? 1 : worker->config.replicas;
+}
+
 struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
 {
 	struct dfg_group *group;
-	uint32_t width = dfg_worker_width(worker), replicas = worker->config.replicas;
+	uint32_t width = dfg_worker_width(worker), replicas = group_size(worker);
 	const struct dfg_link **link = dfg_arena_zeros(&worker->arena, replicas, sizeof(struct dfg_link *));
 	if (!link)
 		return dfg_no_memory("the group of replicas");
 	for (uint32_t r = 0; r < replicas; r++)
 		link[r] = worker->link[r * width + worker->config.self % width];
-	DFG_TRY(dfg_group_new(link, dfg_worker_replica(worker), replicas, worker->config.session.denormals, &group));
+	DFG_TRY(dfg_group_new(
+		link, replicas > 1 ? dfg_worker_replica(worker) : 0, replicas, worker->config.session.denormals, &group));
 	atomic_store(&worker->group, group);
 	return NULL;
 }
@@ -47,7 +54,7 @@ struct dfg_err *dfg_worker_share_memory(struct dfg_worker *worker)
 {
 	const struct dfg_graph *part = &worker->part;
 	worker->parts++;
-	if (!worker->config.shared || worker->config.replicas < 2)
+	if (!worker->config.shared || group_size(worker) < 2)
 		return NULL;
 	struct dfg_bucket_layout *layout = dfg_arena_zeros(&worker->part_arena, part->count, sizeof *layout);
 	size_t count = 0;
@@ -80,7 +87,7 @@ struct dfg_sent dfg_worker_sent(struct dfg_worker *worker, uint32_t to)
 	struct dfg_sent sent;
 	uint32_t width = dfg_worker_width(worker);
 	dfg_rendezvous_sent(worker->rendezvous, to, &sent);
-	if (to % width != worker->config.self % width)
+	if (to % width != worker->config.self % width || to / width >= group_size(worker))
 		return sent;
 	struct dfg_group_sent reduced = dfg_group_sent(worker->group, to / width);
 	sent.messages += reduced.messages;
@@ -100,6 +107,7 @@ struct dfg_err *dfg_worker_get_shards(
 	enum dfg_run_phase phase = (enum dfg_run_phase)dfg_packet_get_below(request, DFG_RUN_PHASES);
 	out_run->computes = phase == DFG_RUN_COMPUTES;
 	out_run->waits = phase == DFG_RUN_WAITS;
+	out_run->ends = phase == DFG_RUN_ENDS;
 	out_run->shard = dfg_packet_get_u32(request);
 	out_run->streams = dfg_packet_get_count(request, sizeof(uint64_t) + 1);
 	out_run->stream = dfg_arena_zeros(scratch, out_run->streams, sizeof(char *));
@@ -116,6 +124,8 @@ struct dfg_err *dfg_worker_get_shards(
 static struct dfg_err *advance(struct dfg_worker *worker, const struct sharded_run *run)
 {
 	struct dfg_state *state = dfg_session_state(worker->session);
+	if (dfg_worker_is_lane(worker) && dfg_worker_replica(worker))
+		return NULL; /* the first lane does it for all */
 	for (uint32_t i = 0; i < run->streams; i++) {
 		struct dfg_variable *position;
 		uint64_t before;

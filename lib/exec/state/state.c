@@ -26,6 +26,17 @@ void dfg_state_release(struct dfg_state *state)
 	*state = (struct dfg_state){0};
 }
 
+void dfg_state_join(struct dfg_state *state, struct dfg_state *common)
+{
+	state->common = common;
+}
+
+/* The state that has the variables. */
+static struct dfg_state *of_variables(struct dfg_state *state)
+{
+	return state->common ? state->common : state;
+}
+
 static void free_variable(struct dfg_resource *resource)
 {
 	struct dfg_variable *variable = (struct dfg_variable *)resource;
@@ -102,6 +113,7 @@ static struct dfg_err *find_or_make(struct dfg_state *state, const char *name, e
 struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, struct dfg_variable **out_variable)
 {
+	state = of_variables(state);
 	pthread_mutex_lock(&state->lock);
 	struct dfg_err *err = find_or_make(state, name, dtype, shape, out_variable);
 	pthread_mutex_unlock(&state->lock);
@@ -110,6 +122,7 @@ struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, en
 
 struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name)
 {
+	state = of_variables(state);
 	pthread_mutex_lock(&state->lock);
 	uint32_t number = dfg_map_find(&state->names, name, strlen(name));
 	struct dfg_resource *resource = number == DFG_NONE ? NULL : state->resource[number];
@@ -120,6 +133,7 @@ struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name)
 bool dfg_state_next(struct dfg_state *state, size_t *number, struct dfg_variable **out_variable)
 {
 	*out_variable = NULL;
+	state = of_variables(state);
 	pthread_mutex_lock(&state->lock);
 	for (; *number < state->names.count && !*out_variable; ++*number)
 		if (state->resource[*number]->kind == variable_kind)
@@ -234,6 +248,8 @@ static struct dfg_err *find_resource(struct dfg_state *state, const char *name, 
 		return DFG_ERR(DFG_DATA, "'%s' is a %s, not a %s", name, (*out_resource)->kind, kind);
 	if (*out_resource)
 		return NULL;
+	if (state->common)
+		return dfg_state_resource(state->common, name, kind, make, arg, out_resource);
 	DFG_TRY(make(arg, name, out_resource));
 	return add_resource(state, *out_resource);
 }

@@ -26,10 +26,17 @@ struct dfg_state {
 	struct dfg_map names;           /* "container/shared name", borrowed from the resource */
 	struct dfg_resource **resource; /* owned, by number */
 	size_t capacity;
+	struct dfg_state *common; /* NULL: the state is of one session */
 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_state_init(struct dfg_state *state);
 void dfg_state_release(struct dfg_state *state);
+
+/*
+ * From now on all variables, and the resources that the state does not have yet, are those of another state, which several
+ * states may have in common; it is borrowed.
+ */
+void dfg_state_join(struct dfg_state *state, struct dfg_state *common);
 
 /* Finds or creates the variable. DFG_DATA if it exists with another dtype or a shape that does not fit. Borrowed. */
 DFG_MUST_CHECK struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,

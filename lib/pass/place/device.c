@@ -93,10 +93,19 @@ static bool short_fits(const char *want, uint32_t device)
 	return *want == 'w' && want[1] != '*' && read_number(want + 1, strlen(want + 1), &number) && number == (long)device;
 }
 
+/* "ps1" is the device of task 1 of job ps, a parameter server. */
+static bool server_fits(const char *want, const char *device)
+{
+	struct device_name whole;
+	long number;
+	return !strncmp(want, "ps", 2) && read_number(want + 2, strlen(want + 2), &number) && read_name(device, &whole) &&
+		   whole.job.length == 2 && !memcmp(whole.job.s, "ps", 2) && number == whole.task;
+}
+
 static bool name_fits(const char *want, const char *const *device, uint32_t d)
 {
 	struct device_name partial, whole;
-	if (short_fits(want, d) || !strcmp(want, device[d]))
+	if (short_fits(want, d) || server_fits(want, device[d]) || !strcmp(want, device[d]))
 		return true;
 	return read_name(want, &partial) && read_name(device[d], &whole) && word_fits(partial.job, whole.job, false) &&
 		   word_fits(partial.type, whole.type, true) && number_fits(partial.replica, whole.replica) &&

@@ -60,7 +60,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_place(const struct dfg_graph *graph, const st
 	const struct dfg_place_options *options, struct dfg_arena *arena, struct dfg_placed **out_placed);
 
 /*
- * The index of the device that "w1" or a full or partial device name ("/job:worker/task:1", the first match) means;
+ * The index of the device that "w1", "ps0" (task 0 of job ps) or a full or partial device name ("/job:worker/task:1", the first match) means;
  * DFG_DATA, with the nearest name, if none matches.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_place_device(
