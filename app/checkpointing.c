@@ -98,7 +98,8 @@ static struct dfg_err *resume(struct dfg_run *run, const char *path, struct dfg_
 		.denormals = at->denormals,
 		.step = found.step,
 		.epoch = found.epoch,
-		.sample = found.sample};
+		.sample = found.sample,
+		.best = found.best};
 	dfg_checkpoint_release(&found);
 	if (!err)
 		dfg_report_note(run->input.report, "resumed at step %llu", (unsigned long long)at->step);
@@ -170,6 +171,7 @@ struct dfg_err *dfg_checkpointing_commit(
 		.step = at->step,
 		.epoch = at->epoch,
 		.sample = at->sample,
+		.best = at->best,
 		.keep = (int64_t)checkpointing->checkpoints.keep};
 	char purpose[40];
 	snprintf(purpose, sizeof purpose, "checkpoint of step %llu", (unsigned long long)at->step);

@@ -35,15 +35,17 @@ struct dfg_run_options {
 	int64_t keep;                                /* number of checkpoints to keep (5); 0: all */
 	bool resume, force;                          /* continue from those that are there; replace them */
 	struct dfg_words_list eval_data, eval_fetch; /* evaluation after each epoch (app/evaluation.h) */
+	int64_t eval_every;                          /* steps between evaluations, instead of epochs */
+	const char *stop_early, *keep_best;          /* "loss:5", and a file of variables (app/best.h) */
 	const char *eval_graph;                      /* the graph to evaluate (the trained one) */
 
 	/* Where the results go, which is the caller's work: dfg_run_check_outputs() finds conflicts. */
 	const char *output, *each, *trace;
 	bool stats, profile;
 };
-#define DFG_RUN_DEFAULTS                                                                \
-	{                                                                                   \
-		.epochs = -1, .steps = -1, .repeat = -1, .batch = -1, .shuffle = -1, .keep = -1 \
+#define DFG_RUN_DEFAULTS                                                                                  \
+	{                                                                                                     \
+		.epochs = -1, .steps = -1, .repeat = -1, .batch = -1, .shuffle = -1, .keep = -1, .eval_every = -1 \
 	}
 
 /* Statistics of the timed steps. */

@@ -1,3 +1,4 @@
+#include "app/best.h"
 #include "app/checkpointing.h"
 #include "app/evaluation.h"
 #include "app/loaded.h"
@@ -5,6 +6,7 @@
 #include "app/totals.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Steps over data: training if there is a target, else inference over files. */
@@ -21,6 +23,7 @@ struct training {
 	struct dfg_aggregation aggregation;
 	struct dfg_metrics metrics;
 	struct dfg_evaluation evaluation;
+	struct dfg_best_rule best;
 	struct dfg_checkpointing checkpointing;
 	struct dfg_checkpoint at; /* position: steps done, and epoch and sample of the next step */
 	int64_t batch;
@@ -36,6 +39,8 @@ static uint64_t shuffle_seed(const struct training *t)
 
 static bool is_over(const struct training *t)
 {
+	if (dfg_best_ends(&t->best, &t->at.best))
+		return true;
 	return (t->steps && t->at.step >= t->steps) || (t->epochs && t->at.epoch > t->epochs) ||
 		   (t->run->options->steps == 0);
 }
@@ -149,6 +154,7 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
 	DFG_TRY(dfg_evaluation_open(run, t->run->options->batch, &t->evaluation));
+	DFG_TRY(dfg_best_open(run, &t->evaluation, &t->best));
 	t->at = (struct dfg_checkpoint){.order = sample_order(t), .epoch = 1};
 	DFG_TRY(dfg_checkpointing_open(run, &t->checkpointing, &t->at));
 	DFG_TRY(dfg_evaluation_check(&t->evaluation, run));
@@ -216,20 +222,35 @@ static struct dfg_err *evaluate(struct training *t)
 	struct dfg_err *err = dfg_evaluation_run(&t->evaluation, t->run, t->at.step, &means);
 	if (!err)
 		err = dfg_metrics_eval(&t->metrics, t->at.step, t->at.epoch, &t->evaluation.fetch, &means);
+	if (!err)
+		err = dfg_best_see(&t->best, t->run, &means, t->at.step, &t->at.best);
 	t->watch->hide(t->watch->arg);
+	char when[40] = "";
+	if (t->run->options->eval_every > 0)
+		snprintf(when, sizeof when, ", step %llu", (unsigned long long)t->at.step);
 	for (uint32_t i = 0; !err && i < means.count; i++)
 		if (!means.fetch[i].whole.shape.rank)
-			dfg_report_note(t->run->input.report, "epoch %llu: %s %.6g (evaluation)", (unsigned long long)t->at.epoch,
-				t->evaluation.fetch.name[i], dfg_aggregation_mean(&means, i));
+			dfg_report_note(t->run->input.report, "epoch %llu%s: %s %.6g (evaluation)", (unsigned long long)t->at.epoch,
+				when, t->evaluation.fetch.name[i], dfg_aggregation_mean(&means, i));
 	dfg_aggregation_release(&means);
 	return err;
+}
+
+/* Whether this step is followed by an evaluation: every N steps and at the end, or at the end of each epoch. */
+static bool evaluation_is_due(const struct training *t, bool ended)
+{
+	int64_t every = t->run->options->eval_every;
+	bool is_last = (t->steps && t->at.step >= t->steps) || (ended && t->epochs && t->at.epoch >= t->epochs);
+	if (!t->evaluation.wanted)
+		return false;
+	return every > 0 ? is_last || t->at.step % (uint64_t)every == 0 : ended;
 }
 
 /* The metrics line is written before the checkpoint, which includes it in its count. */
 static struct dfg_err *after_step(struct training *t)
 {
 	bool ended = t->dataset.count && !next_batch(t);
-	if (ended && t->evaluation.wanted)
+	if (evaluation_is_due(t, ended))
 		DFG_TRY(evaluate(t));
 	if (ended) {
 		t->at.epoch++;
@@ -265,6 +286,8 @@ static struct dfg_err *all_steps(struct training *t)
 	}
 	if (t->checkpointing.wanted && t->checkpointing.last_step != t->at.step)
 		DFG_TRY(dfg_checkpointing_commit(&t->checkpointing, t->run, &t->at));
+	t->watch->hide(t->watch->arg);
+	dfg_best_report(&t->best, t->run, t->at.step, &t->at.best);
 	return NULL;
 }
 

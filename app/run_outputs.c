@@ -17,6 +17,7 @@ static struct dfg_err *add_files(const struct dfg_run_options *o, const char *gr
 			DFG_TRY(dfg_files_add_read(files, "--load", o->load.word[i]));
 	DFG_TRY(dfg_files_add_written(files, "-o", o->output));
 	DFG_TRY(dfg_files_add_written(files, "--save", o->save));
+	DFG_TRY(dfg_files_add_written(files, "--keep-best", o->keep_best));
 	DFG_TRY(dfg_files_add_written(files, "--metrics", o->metrics));
 	return dfg_files_add_written(files, "--trace", o->trace);
 }
@@ -57,18 +58,25 @@ static struct dfg_err *check_stdout(const struct dfg_run_options *o, bool json)
 /* Finds outputs that cannot be written before the work starts. */
 static struct dfg_err *try_outputs(const struct dfg_run_options *o)
 {
-	const char *const path[] = {o->output, o->save, o->trace};
+	const char *const path[] = {o->output, o->save, o->keep_best, o->trace};
 	for (size_t i = 0; i < sizeof path / sizeof *path; i++)
 		if (path[i])
 			DFG_TRY(dfg_out_try(path[i]));
 	return NULL;
 }
 
+static struct dfg_err *check_variables_file(const char *option, const char *path)
+{
+	const struct dfg_array_codec *codec = path ? dfg_array_codec_of(path, NULL) : NULL;
+	if (path && (!codec || !codec->many || codec == &dfg_csv))
+		return DFG_ERR(DFG_USAGE, "%s %s: variables are saved to a .safetensors or .npz file", option, path);
+	return NULL;
+}
+
 struct dfg_err *dfg_run_check_outputs(const struct dfg_run_options *o, const char *graph, bool json)
 {
-	const struct dfg_array_codec *codec = o->save ? dfg_array_codec_of(o->save, NULL) : NULL;
-	if (o->save && (!codec || !codec->many || codec == &dfg_csv))
-		return DFG_ERR(DFG_USAGE, "--save %s: variables are saved to a .safetensors or .npz file", o->save);
+	DFG_TRY(check_variables_file("--save", o->save));
+	DFG_TRY(check_variables_file("--keep-best", o->keep_best));
 	DFG_TRY(check_stdout(o, json));
 	DFG_TRY(check_files(o, graph));
 	DFG_TRY(dfg_check_text_path("--metrics", o->metrics, "lines of JSON"));

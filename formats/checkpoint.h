@@ -24,6 +24,13 @@ struct dfg_checkpoint {
 	bool mode_known;              /* whether `denormals` was recorded */
 	enum dfg_denormals denormals; /* the mode of the run that wrote it */
 	int64_t keep;                 /* --keep of the run that wrote it; 0: no limit; -1: not recorded */
+	/* The best evaluation so far, if the run looks for one. */
+	struct dfg_best {
+		bool known;     /* false: none yet, or none is looked for */
+		double value;   /* of its metric; finite */
+		uint64_t step;  /* the last step before it */
+		uint64_t since; /* evaluations after it; if it is not known, all */
+	} best;
 	struct dfg_arrays arrays;
 };
 

@@ -89,6 +89,37 @@ static struct dfg_err *read_denormals(const struct dfg_json *manifest, struct df
 	return NULL;
 }
 
+static void print_best(const struct dfg_best *best, struct dfg_json_out *json)
+{
+	dfg_json_key(json, "best");
+	dfg_json_open(json, '{');
+	if (best->known) {
+		dfg_json_key(json, "value");
+		dfg_json_f64(json, best->value);
+		dfg_json_key(json, "step");
+		dfg_json_uint(json, best->step);
+	}
+	dfg_json_key(json, "since");
+	dfg_json_uint(json, best->since);
+	dfg_json_close(json, '}');
+}
+
+static struct dfg_err *read_best(const struct dfg_json *manifest, struct dfg_best *out_best)
+{
+	const struct dfg_json *best = dfg_json_get(manifest, "best"), *value;
+	*out_best = (struct dfg_best){0};
+	if (!best)
+		return NULL;
+	DFG_TRY(dfg_json_need_size(best, "since", &out_best->since));
+	if (!dfg_json_get(best, "value"))
+		return NULL;
+	DFG_TRY(dfg_json_need(best, "value", DFG_JSON_NUMBER, &value));
+	DFG_TRY(dfg_json_need_size(best, "step", &out_best->step));
+	out_best->value = value->number;
+	out_best->known = true;
+	return NULL;
+}
+
 struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, struct dfg_text *out_text)
 {
 	struct dfg_json_out json = {0};
@@ -113,6 +144,8 @@ struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, stru
 	}
 	if (checkpoint->order.known)
 		print_order(&checkpoint->order, &json);
+	if (checkpoint->best.known || checkpoint->best.since)
+		print_best(&checkpoint->best, &json);
 	dfg_json_key(&json, "tensors");
 	dfg_json_open(&json, '[');
 	for (size_t i = 0; i < checkpoint->arrays.count; i++)
@@ -173,6 +206,7 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	DFG_TRY(dfg_json_need_size(manifest, "sample", &checkpoint->sample));
 	DFG_TRY(read_keep(manifest, &checkpoint->keep));
 	DFG_TRY(read_denormals(manifest, checkpoint));
+	DFG_TRY(read_best(manifest, &checkpoint->best));
 	DFG_TRY(read_order(manifest, &checkpoint->order));
 	DFG_TRY(dfg_json_need(manifest, "tensors", DFG_JSON_ARRAY, &tensors));
 	for (const struct dfg_json *tensor = tensors->first; tensor; tensor = tensor->next)
