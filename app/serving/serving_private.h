@@ -165,7 +165,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_fed_step_make(struct dfg_serving_job *job, st
 DFG_MUST_CHECK struct dfg_err *dfg_fed_step_run(
 	struct dfg_serving_job *jobs, struct dfg_fed_step *own, const struct dfg_step_control *control);
 /* Errors of a job whose deadline has passed (DFG_DEADLINE) or whose client is gone (DFG_STOPPED). */
-DFG_MUST_CHECK struct dfg_err *dfg_job_check_time(const struct dfg_serving_job *job, uint64_t now);
+DFG_MUST_CHECK struct dfg_err *dfg_job_check_time(const struct dfg_serving_job *job);
 /* Refuses the jobs whose time is over, before the step. */
 struct dfg_serving_job *dfg_jobs_drop_late(struct dfg_serving_job *jobs);
 /* The number of rows of the first input whose leading dimension has no declared size; 1: there is none. */

@@ -5,9 +5,9 @@
 /* The time for which a client that has closed its side of the connection may still read an answer. */
 static const uint64_t GRACE_NS = 1000000000;
 
-struct dfg_err *dfg_job_check_time(const struct dfg_serving_job *job, uint64_t now)
+struct dfg_err *dfg_job_check_time(const struct dfg_serving_job *job)
 {
-	uint64_t gone = atomic_load(&job->request->gone_ns);
+	uint64_t gone = atomic_load(&job->request->gone_ns), now = job->deadline_ns || gone ? dfg_now() : 0;
 	if (job->deadline_ns && now > job->deadline_ns)
 		return DFG_ERR(DFG_DEADLINE, "the deadline of the request passed");
 	if (gone && now > gone + GRACE_NS)
@@ -18,10 +18,9 @@ struct dfg_err *dfg_job_check_time(const struct dfg_serving_job *job, uint64_t n
 /* A step ends early when no job waits for its results any more. Returns the error of the first job then. */
 static struct dfg_err *check_jobs(void *arg)
 {
-	uint64_t now = dfg_now();
 	struct dfg_err *err = NULL;
 	for (const struct dfg_serving_job *job = arg; job; job = job->next) {
-		struct dfg_err *own = dfg_job_check_time(job, now);
+		struct dfg_err *own = dfg_job_check_time(job);
 		if (!own) {
 			dfg_err_free(err);
 			return NULL;
@@ -186,7 +185,7 @@ struct dfg_serving_job *dfg_jobs_drop_late(struct dfg_serving_job *jobs)
 	uint64_t now = dfg_now();
 	for (struct dfg_serving_job **at = &jobs; *at;) {
 		struct dfg_serving_job *job = *at;
-		struct dfg_err *err = dfg_job_check_time(job, now);
+		struct dfg_err *err = dfg_job_check_time(job);
 		if (!err) {
 			pthread_mutex_lock(&job->served->lock);
 			dfg_histogram_add(&job->served->queued, (double)(now - job->begin_ns) / 1e9, dfg_seconds_bounds);

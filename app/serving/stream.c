@@ -58,7 +58,7 @@ static struct dfg_err *check(void *arg)
 	const struct dfg_serving_job *job = arg;
 	if (atomic_load(&job->served->serving->ends_streams))
 		return DFG_ERR(DFG_STOPPED, "the server is shutting down");
-	return dfg_job_check_time(job, dfg_now());
+	return dfg_job_check_time(job);
 }
 
 /* The step waits while the client has many bytes to read; it may take its time if it reads at all. */

@@ -297,7 +297,7 @@ static void trace_node(const struct activation *activation, const struct plan_no
 
 static struct dfg_err *run_watched(struct activation *activation, const struct instruction *instruction)
 {
-	uint64_t begin = dfg_now();
+	uint64_t begin = activation->watch.options->trace ? dfg_now() : 0;
 	if (activation->watch.on)
 		DFG_TRY(dfg_watch_check(&activation->watch));
 	DFG_TRY(run_op(activation, instruction));
