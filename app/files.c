@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static struct dfg_err *add(struct dfg_files *files, const char *what, const char *path, bool written)
+static struct dfg_err *add_file(struct dfg_files *files, const char *what, const char *path, bool written)
 {
 	if (!path)
 		return NULL;
@@ -22,12 +22,12 @@ static struct dfg_err *add(struct dfg_files *files, const char *what, const char
 
 struct dfg_err *dfg_files_add_read(struct dfg_files *files, const char *what, const char *path)
 {
-	return add(files, what, path, false);
+	return add_file(files, what, path, false);
 }
 
 struct dfg_err *dfg_files_add_written(struct dfg_files *files, const char *what, const char *path)
 {
-	return add(files, what, path, true);
+	return add_file(files, what, path, true);
 }
 
 /* Records the FILE of the first `length` characters, unless a file has the whole name. */

@@ -18,7 +18,7 @@ struct reader {
 	struct dfg_err *err;
 };
 
-static void add(
+static void add_row(
 	struct reader *reader, struct rows *rows, const char *name, const char *op, const struct dfg_profiled *of)
 {
 	if (reader->err)
@@ -47,8 +47,8 @@ static void take(void *arg, const struct dfg_profiled *of)
 	const char *ops = op.s ? dfg_arena_print(reader->arena, "%s", op.s) : NULL;
 	if (!reader->err && (!name || !ops))
 		reader->err = dfg_no_memory("the profile");
-	add(reader, &reader->node, name, ops, of);
-	add(reader, &reader->op, ops, ops, of);
+	add_row(reader, &reader->node, name, ops, of);
+	add_row(reader, &reader->op, ops, ops, of);
 	dfg_text_release(&node);
 	dfg_text_release(&op);
 }

@@ -20,7 +20,7 @@ static bool is_fed(const struct search *search, struct dfg_edge edge)
 	return false;
 }
 
-static void push(struct search *search, struct dfg_edge edge)
+static void push_edge(struct search *search, struct dfg_edge edge)
 {
 	if (is_fed(search, edge) || search->seen[edge.node] == search->walks)
 		return;
@@ -32,7 +32,7 @@ static void push_inputs(struct search *search, uint32_t n)
 {
 	const struct dfg_node *node = &search->graph->node[n];
 	for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
-		push(search, node->in[i]);
+		push_edge(search, node->in[i]);
 }
 
 /* The next total that the walk meets, or DFG_NONE. */
@@ -75,7 +75,7 @@ static void divide(struct search *search, const struct dfg_edges *fetch, uint32_
 	for (uint32_t i = 0; i < fetch->count; i++) {
 		uint32_t n;
 		search->walks++;
-		push(search, fetch->edge[i]);
+		push_edge(search, fetch->edge[i]);
 		while ((n = next_total(search)) != DFG_NONE) {
 			is_last[i] = true;
 			if (search->total_of[n] == DFG_NONE)

@@ -18,7 +18,7 @@ struct bench {
 	const char *frame; /* of new Enters */
 };
 
-static struct dfg_edge add(struct bench *bench, const struct dfg_new_node *node)
+static struct dfg_edge add_node(struct bench *bench, const struct dfg_new_node *node)
 {
 	uint32_t number;
 	expect(dfg_build(&bench->build, node, &number));
@@ -31,7 +31,7 @@ static void begin(struct bench *bench, enum dfg_dtype dtype, const struct dfg_sh
 	dfg_graph_init(&bench->graph, &bench->arena);
 	expect(dfg_builder_init(&bench->build, &bench->graph));
 	const struct dfg_attr attr[] = {DFG_ATTR_T("dtype", dtype), {"shape", DFG_ATTR_SHAPE, {.shape = shape}}};
-	bench->x = add(bench, &(struct dfg_new_node){.op = "Placeholder", .name = "x", .attr = attr, .n_attr = 2});
+	bench->x = add_node(bench, &(struct dfg_new_node){.op = "Placeholder", .name = "x", .attr = attr, .n_attr = 2});
 }
 
 static void end(struct bench *bench)
@@ -96,18 +96,19 @@ static struct dfg_edge number(struct bench *bench, int value)
 
 static struct dfg_edge op(struct bench *bench, const char *name, struct dfg_edge a, struct dfg_edge b)
 {
-	return add(bench, &(struct dfg_new_node){.op = name, .name = name, .in = (struct dfg_edge[]){a, b}, .n_in = 2});
+	return add_node(
+		bench, &(struct dfg_new_node){.op = name, .name = name, .in = (struct dfg_edge[]){a, b}, .n_in = 2});
 }
 
 static struct dfg_edge op1(struct bench *bench, const char *name, struct dfg_edge a)
 {
-	return add(bench, &(struct dfg_new_node){.op = name, .name = name, .in = &a, .n_in = 1});
+	return add_node(bench, &(struct dfg_new_node){.op = name, .name = name, .in = &a, .n_in = 1});
 }
 
 static struct dfg_edge enter(struct bench *bench, struct dfg_edge value, bool constant)
 {
 	const struct dfg_attr attr[] = {DFG_ATTR_S("frame_name", bench->frame), DFG_ATTR_B("is_constant", constant)};
-	return add(bench,
+	return add_node(bench,
 		&(struct dfg_new_node){.op = "Enter", .name = "Enter", .in = &value, .n_in = 1, .attr = attr, .n_attr = 2});
 }
 
@@ -305,12 +306,12 @@ static void newton(void)
 static struct dfg_edge keyed(struct bench *bench, const char *name, struct dfg_edge value, struct dfg_edge key)
 {
 	const struct dfg_attr attr[] = {DFG_ATTR_T("T", DFG_F32), DFG_ATTR_I("N", 1)};
-	return add(bench, &(struct dfg_new_node){.op = name,
-						  .name = name[4] == 'S' ? "save" : "load",
-						  .in = (struct dfg_edge[]){value, key},
-						  .n_in = 2,
-						  .attr = attr,
-						  .n_attr = 2});
+	return add_node(bench, &(struct dfg_new_node){.op = name,
+							   .name = name[4] == 'S' ? "save" : "load",
+							   .in = (struct dfg_edge[]){value, key},
+							   .n_in = 2,
+							   .attr = attr,
+							   .n_attr = 2});
 }
 
 /* v = v * w + w, 10,000 times from x, all f32[64], and what the sum of its elements changes with w. */

@@ -90,7 +90,7 @@ static struct dfg_edge stage(struct pipeline *p, struct dfg_edge x, struct dfg_e
 }
 
 /* Gives what the last stage got last. */
-static struct dfg_edge make(struct pipeline *p, struct dfg_graph *graph)
+static struct dfg_edge make_stages(struct pipeline *p, struct dfg_graph *graph)
 {
 	struct carried variable[STAGES + 1];
 	struct dfg_edge merged[STAGES + 1], limit, step, x;
@@ -116,7 +116,7 @@ static struct dfg_edge make(struct pipeline *p, struct dfg_graph *graph)
 	return variable[STAGES - 1].exit;
 }
 
-static double run(int window)
+static double run_pipeline(int window)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_graph graph;
@@ -125,7 +125,7 @@ static double run(int window)
 	struct dfg_tensor last;
 	struct pipeline pipeline = {.window = window};
 	dfg_graph_init(&graph, &arena);
-	struct dfg_edge fetch = make(&pipeline, &graph);
+	struct dfg_edge fetch = make_stages(&pipeline, &graph);
 	expect(dfg_session_new(&graph, &(struct dfg_session_options){.threads = 1}, &session));
 	expect(dfg_session_plan(session, &(struct dfg_step){.fetch = &fetch, .n_fetch = 1}, &plan));
 	double start = now();
@@ -158,7 +158,7 @@ int main(void)
 {
 	const double one_by_one = STAGE_MS * 1e-3 * STAGES * ITERATIONS;
 	for (int window = 1; window <= WINDOW_MOST; window *= 2) {
-		double speed = one_by_one / run(window);
+		double speed = one_by_one / run_pipeline(window);
 		printf(
 			"pipeline of 8 sleeping stages, window %2d   %.2f times one by one   ideal %.2f   %.2f of it   to reach "
 			"0.90\n",

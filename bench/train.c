@@ -103,7 +103,7 @@ static void end(struct bench *bench)
 }
 
 /* The first element of what is fetched. */
-static float run(const struct bench *bench, struct dfg_plan *plan)
+static float run_step(const struct bench *bench, struct dfg_plan *plan)
 {
 	struct dfg_tensor out;
 	expect(dfg_plan_run(plan, bench->value, &out));
@@ -131,14 +131,14 @@ static bool measure(const struct bench *bench, int threads, double *out_median)
 	expect(dfg_session_plan(session, &first, &init));
 	expect(dfg_plan_run(init, NULL, NULL));
 	expect(dfg_session_plan(session, &step, &plan));
-	float before = run(bench, plan), after = before;
+	float before = run_step(bench, plan), after = before;
 	double start = now();
-	run(bench, plan);
+	run_step(bench, plan);
 	int steps = (int)(2e4 / (now() - start)) + 1; /* between two looks at the clock */
 	for (int round = 0; round < ROUNDS; round++) {
 		start = now();
 		for (int i = 0; i < steps; i++)
-			after = run(bench, plan);
+			after = run_step(bench, plan);
 		time[round] = (now() - start) / steps;
 	}
 	qsort(time, ROUNDS, sizeof *time, by_value);

@@ -64,7 +64,7 @@ static void prepare(struct worker *worker, const struct dfg_graph *part)
 	expect(dfg_session_plan(worker->session, &worker->step, &worker->plan));
 }
 
-static void *run(void *arg)
+static void *run_part(void *arg)
 {
 	struct worker *worker = arg;
 	expect(dfg_plan_run(worker->plan, &worker->value, &worker->result));
@@ -80,9 +80,9 @@ static double measure(struct worker *worker)
 		for (uint32_t w = 0; w < 2; w++)
 			dfg_rendezvous_begin(worker[w].rendezvous, (uint64_t)(i + 3));
 		double start = now();
-		if (pthread_create(&thread, NULL, run, &worker[1]))
+		if (pthread_create(&thread, NULL, run_part, &worker[1]))
 			exit(1);
-		run(&worker[0]);
+		run_part(&worker[0]);
 		pthread_join(thread, NULL);
 		if (i >= 0)
 			time[i] = now() - start;

@@ -86,7 +86,7 @@ static struct dfg_err *set_size(const struct dfg_opt *o, const char *text)
 	return NULL;
 }
 
-static struct dfg_err *add(struct dfg_words_list *list, const char *text)
+static struct dfg_err *add_word(struct dfg_words_list *list, const char *text)
 {
 	if (!dfg_reserve(&list->word, &list->capacity, list->count + 2, sizeof *list->word))
 		return dfg_no_memory("the options");
@@ -94,7 +94,7 @@ static struct dfg_err *add(struct dfg_words_list *list, const char *text)
 	return NULL;
 }
 
-static struct dfg_err *set(const struct dfg_opt *o, const char *text)
+static struct dfg_err *set_option(const struct dfg_opt *o, const char *text)
 {
 	if (!*text) /* probably an unset variable of a script */
 		return DFG_ERR(
@@ -102,7 +102,7 @@ static struct dfg_err *set(const struct dfg_opt *o, const char *text)
 	if (o->text)
 		*o->text = text;
 	else if (o->list)
-		return add(o->list, text);
+		return add_word(o->list, text);
 	else if (o->size)
 		return set_size(o, text);
 	else
@@ -142,7 +142,7 @@ static struct dfg_err *parse_long(const struct dfg_cmd *cmd, char ***args)
 	if (!text)
 		return DFG_ERR(DFG_USAGE, "--%s requires %s", o->name, o->takes);
 	*args += !equals;
-	return set(o, text);
+	return set_option(o, text);
 }
 
 /* *args is at "-abc". */
@@ -161,7 +161,7 @@ static struct dfg_err *parse_letters(const struct dfg_cmd *cmd, char ***args)
 		if (!text)
 			return DFG_ERR(DFG_USAGE, "-%c requires %s", *letters, o->takes);
 		*args += !letters[1];
-		return set(o, text);
+		return set_option(o, text);
 	}
 	return NULL;
 }
@@ -183,7 +183,7 @@ static struct dfg_err *parse_one(const struct dfg_cmd *cmd, char ***args)
 		raise_flag(word);
 		return NULL;
 	}
-	return **args ? set(word, *(*args)++) : DFG_ERR(DFG_USAGE, "%s requires %s", word->name, word->takes);
+	return **args ? set_option(word, *(*args)++) : DFG_ERR(DFG_USAGE, "%s requires %s", word->name, word->takes);
 }
 
 static struct dfg_err *check_operands(const struct dfg_cmd *cmd, char **operands, int count)

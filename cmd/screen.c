@@ -53,7 +53,7 @@ static void erase(void)
 	rows = 0;
 }
 
-static void put(void)
+static void put_screen(void)
 {
 	unsigned most, columns;
 	size_of_screen(&most, &columns);
@@ -74,7 +74,7 @@ void dfg_screen_draw(const char *lines)
 	erase();
 	drawn.length = 0;
 	dfg_text_add(&drawn, "%s", lines);
-	put();
+	put_screen();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -105,6 +105,6 @@ void dfg_screen_hide(void)
 
 void dfg_screen_show(void)
 {
-	put();
+	put_screen();
 	pthread_mutex_unlock(&lock);
 }

@@ -42,7 +42,7 @@ struct report {
 	struct dfg_arena arena;
 };
 
-static void add(struct count *count, bool passed)
+static void add_result(struct count *count, bool passed)
 {
 	count->passed += passed;
 	count->failed += !passed;
@@ -69,7 +69,7 @@ static struct dfg_err *count_tags(struct report *report, const struct dfg_text *
 		if (!name || !dfg_map_put(&report->tag, name, (size_t)(end - s), &number, NULL) ||
 			!dfg_reserve(&report->by_tag, &report->capacity, report->tag.count, sizeof *report->by_tag))
 			return dfg_no_memory("the counts of the tags");
-		add(&report->by_tag[number], passed);
+		add_result(&report->by_tag[number], passed);
 	}
 	return NULL;
 }
@@ -103,7 +103,7 @@ static struct dfg_err *run_case(struct report *report, const char *directory)
 	}
 	if (!err)
 		err = dfg_test_case(directory, &test_options);
-	add(&report->all, !err);
+	add_result(&report->all, !err);
 	struct dfg_err *counted = count_tags(report, &lines, !err);
 	if (err)
 		print_failure(base_name(directory), err);
@@ -128,7 +128,7 @@ static struct dfg_err *run_file(struct report *report, const char *path)
 		if (!line[strspn(line, " \t")] || *line == '#')
 			continue;
 		struct dfg_err *err = dfg_test_line(line, &test_options);
-		add(&report->all, !err);
+		add_result(&report->all, !err);
 		counted = count_tags(report, &tag, !err);
 		if (err)
 			print_failure(line, err);

@@ -85,7 +85,7 @@ static struct dfg_err *find_key(const struct dfg_wire *wire, const struct dfg_wi
 	return NULL;
 }
 
-static struct dfg_err *add(struct canonical *c, const struct dfg_wire *wire, const struct dfg_wire_field *field)
+static struct dfg_err *add_field(struct canonical *c, const struct dfg_wire *wire, const struct dfg_wire_field *field)
 {
 	if (c->count == c->most)
 		return DFG_ERR(DFG_DATA, "a message of more than %zu fields exceeds the loader's memory limit", c->most);
@@ -113,7 +113,7 @@ static struct dfg_err *complete_map_entry(struct canonical *c, const struct dfg_
 		struct dfg_wire_field missing = {.field = &wire->type->fields[i], .tag = wire->end, .bytes = wire->end};
 		missing.kind = missing.field->type >= PROTOBUF_C_TYPE_STRING ? DFG_WIRE_BYTES : DFG_WIRE_VALUE;
 		if (!met[i])
-			DFG_TRY(add(c, wire, &missing));
+			DFG_TRY(add_field(c, wire, &missing));
 	}
 	return NULL;
 }
@@ -142,7 +142,7 @@ static struct dfg_err *push_message(struct canonical *c, const struct dfg_wire *
 		DFG_TRY(dfg_wire_next(&walk, &field));
 		if (field.kind == DFG_WIRE_END)
 			break;
-		DFG_TRY(add(c, &walk, &field));
+		DFG_TRY(add_field(c, &walk, &field));
 	}
 	if (map_entry)
 		DFG_TRY(complete_map_entry(c, wire, frame->first));

@@ -49,7 +49,7 @@ static struct dfg_err *same_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-static struct dfg_err *run(struct dfg_kernel *ctx, int each, dfg_range_fn *const *range)
+static struct dfg_err *run_vectors(struct dfg_kernel *ctx, int each, dfg_range_fn *const *range)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
 	struct dfg_tensor *out;
@@ -61,12 +61,12 @@ static struct dfg_err *run(struct dfg_kernel *ctx, int each, dfg_range_fn *const
 
 static struct dfg_err *cross(struct dfg_kernel *ctx)
 {
-	return run(ctx, 3, cross_of);
+	return run_vectors(ctx, 3, cross_of);
 }
 
 static struct dfg_err *population(struct dfg_kernel *ctx)
 {
-	return run(ctx, 1, population_of);
+	return run_vectors(ctx, 1, population_of);
 }
 
 const struct dfg_op dfg_op_Cross = {

@@ -125,7 +125,8 @@ static int64_t numbers_of(const struct work *work)
 }
 
 /* Runs the function for each matrix. Fails with "matrix i FAILURE" if the function fails for matrix i. */
-static struct dfg_err *run(struct dfg_kernel *ctx, struct work *work, matrix_fn *function, const char *failure)
+static struct dfg_err *run_all_matrices(
+	struct dfg_kernel *ctx, struct work *work, matrix_fn *function, const char *failure)
 {
 	struct dfg_shape shape[3];
 	const struct dfg_shape *in = &ctx->in[0]->shape;
@@ -245,26 +246,27 @@ static bool svd_of(const struct work *work, int64_t t, double *memory)
 
 static struct dfg_err *logdet(struct dfg_kernel *ctx)
 {
-	return run(ctx, &(struct work){0}, logdet_of, "");
+	return run_all_matrices(ctx, &(struct work){0}, logdet_of, "");
 }
 
 static struct dfg_err *lu(struct dfg_kernel *ctx)
 {
-	return run(ctx, &(struct work){0}, lu_of, "cannot be inverted");
+	return run_all_matrices(ctx, &(struct work){0}, lu_of, "cannot be inverted");
 }
 
 static struct dfg_err *qr(struct dfg_kernel *ctx)
 {
 	struct dfg_shape shape[2];
 	DFG_TRY(dfg_shapes_now(ctx, 2, shape));
-	return run(ctx, &(struct work){.wide = {shape[0].dim[shape[0].rank - 1]}}, qr_of, "");
+	return run_all_matrices(ctx, &(struct work){.wide = {shape[0].dim[shape[0].rank - 1]}}, qr_of, "");
 }
 
 #define NO_CONVERGENCE "has no decomposition: an element is not finite, or too large"
 
 static struct dfg_err *symmetric(struct dfg_kernel *ctx)
 {
-	return run(ctx, &(struct work){.with_vectors = dfg_kernel_attr(ctx)[0].b}, symmetric_of, NO_CONVERGENCE);
+	return run_all_matrices(
+		ctx, &(struct work){.with_vectors = dfg_kernel_attr(ctx)[0].b}, symmetric_of, NO_CONVERGENCE);
 }
 
 static struct dfg_err *svd(struct dfg_kernel *ctx)
@@ -274,7 +276,7 @@ static struct dfg_err *svd(struct dfg_kernel *ctx)
 	struct work work = {.with_vectors = dfg_kernel_attr(ctx)[0].b};
 	for (int i = 0; i < 2 && work.with_vectors; i++)
 		work.wide[i] = shape[1 + i].dim[shape[1 + i].rank - 1];
-	return run(ctx, &work, svd_of, NO_CONVERGENCE);
+	return run_all_matrices(ctx, &work, svd_of, NO_CONVERGENCE);
 }
 
 #define TURNED(x) "Einsum([" x "], equation = \"...ij->...ji\")"

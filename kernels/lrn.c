@@ -91,7 +91,8 @@ static struct dfg_err *lrn_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-static struct dfg_err *run(struct dfg_kernel *ctx, struct work *work, void (*range)(void *, int64_t, int64_t))
+static struct dfg_err *run_normalization(
+	struct dfg_kernel *ctx, struct work *work, void (*range)(void *, int64_t, int64_t))
 {
 	const struct dfg_shape *shape = &ctx->in[0]->shape;
 	struct dfg_tensor *out;
@@ -113,12 +114,13 @@ static struct dfg_err *run(struct dfg_kernel *ctx, struct work *work, void (*ran
 
 static struct dfg_err *lrn(struct dfg_kernel *ctx)
 {
-	return run(ctx, &(struct work){.x = ctx->in[0]->data}, forward);
+	return run_normalization(ctx, &(struct work){.x = ctx->in[0]->data}, forward);
 }
 
 static struct dfg_err *lrn_grad(struct dfg_kernel *ctx)
 {
-	return run(ctx, &(struct work){.dy = ctx->in[0]->data, .x = ctx->in[1]->data, .y = ctx->in[2]->data}, backward);
+	return run_normalization(
+		ctx, &(struct work){.dy = ctx->in[0]->data, .x = ctx->in[1]->data, .y = ctx->in[2]->data}, backward);
 }
 
 #define ATTRS                                                                                         \

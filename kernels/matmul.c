@@ -168,7 +168,7 @@ static void find_offsets(const struct dfg_shape *in, const struct dfg_shape *out
 	}
 }
 
-static struct dfg_err *run(struct dfg_kernel *ctx, struct matrices *matrices)
+static struct dfg_err *run_products(struct dfg_kernel *ctx, struct matrices *matrices)
 {
 	const struct dfg_tensor *a = dfg_kernel_input(ctx, A), *b = dfg_kernel_input(ctx, B);
 	struct dfg_product *p = &matrices->each;
@@ -211,21 +211,21 @@ static struct dfg_err *matmul(struct dfg_kernel *ctx)
 {
 	struct matrices matrices;
 	DFG_TRY(fit_plain(&ctx->in[A]->shape, &ctx->in[B]->shape, ctx->call->attr, &matrices));
-	return run(ctx, &matrices);
+	return run_products(ctx, &matrices);
 }
 
 static struct dfg_err *batch_matmul(struct dfg_kernel *ctx)
 {
 	struct matrices matrices;
 	DFG_TRY(fit_batch(ctx->call, &ctx->in[A]->shape, &ctx->in[B]->shape, false, &matrices));
-	return run(ctx, &matrices);
+	return run_products(ctx, &matrices);
 }
 
 static struct dfg_err *broadcast_matmul(struct dfg_kernel *ctx)
 {
 	struct matrices matrices;
 	DFG_TRY(fit_batch(ctx->call, &ctx->in[A]->shape, &ctx->in[B]->shape, true, &matrices));
-	return run(ctx, &matrices);
+	return run_products(ctx, &matrices);
 }
 
 #define KERNELS(function)                                                                    \

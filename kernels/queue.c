@@ -41,7 +41,7 @@ static void free_queue(struct dfg_resource *resource)
 }
 
 /* The shapes, the dtypes and the name follow the queue in one allocation. */
-static struct dfg_err *make(void *arg, const char *name, struct dfg_resource **out_resource)
+static struct dfg_err *make_queue(void *arg, const char *name, struct dfg_resource **out_resource)
 {
 	const struct dfg_queue_kind *kind = arg;
 	size_t components = kind->types->count, length = strlen(name);
@@ -114,7 +114,7 @@ struct dfg_err *dfg_queue_find(
 	struct dfg_resource *resource;
 	struct dfg_queue_kind copy = *kind;
 	DFG_TRY(check_kind(kind));
-	DFG_TRY(dfg_state_resource(state, name, dfg_queue_kind, make, &copy, &resource));
+	DFG_TRY(dfg_state_resource(state, name, dfg_queue_kind, make_queue, &copy, &resource));
 	*out_queue = (struct dfg_queue *)resource;
 	return check_same(*out_queue, kind);
 }

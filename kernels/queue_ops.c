@@ -287,7 +287,7 @@ static struct dfg_err *begin_put(struct dfg_kernel *ctx, int skip, struct dfg_at
 	return err;
 }
 
-static struct dfg_err *put(struct dfg_kernel *ctx, int skip)
+static struct dfg_err *put_components(struct dfg_kernel *ctx, int skip)
 {
 	struct dfg_attempt *attempt = attempt_after_pause(ctx);
 	bool done = attempt;
@@ -304,12 +304,12 @@ static struct dfg_err *put(struct dfg_kernel *ctx, int skip)
 
 static struct dfg_err *enqueue_run(struct dfg_kernel *ctx)
 {
-	return put(ctx, 0);
+	return put_components(ctx, 0);
 }
 
 static struct dfg_err *enqueue_many_run(struct dfg_kernel *ctx)
 {
-	return put(ctx, 1);
+	return put_components(ctx, 1);
 }
 
 static struct dfg_err *no_shape(struct dfg_infer *node)

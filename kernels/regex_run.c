@@ -77,7 +77,7 @@ static void follow(const struct search *s, struct dfg_regex_entry *stack, size_t
 }
 
 /* Adds the thread at pc, with the slots in regex->slot, and all that it reaches without reading a character. */
-static void add(const struct search *s, struct dfg_regex_threads *threads, uint32_t first, size_t at)
+static void add_thread(const struct search *s, struct dfg_regex_threads *threads, uint32_t first, size_t at)
 {
 	struct dfg_regex_entry *stack = s->regex->stack;
 	size_t depth = 0;
@@ -129,7 +129,7 @@ static bool step(const struct search *s, size_t at, size_t size, uint32_t code, 
 		if (i->code != DFG_REGEX_SET || !size || !contains(regex, i, code))
 			continue;
 		memcpy(regex->slot, slot, DFG_REGEX_SLOTS * sizeof *slot);
-		add(s, regex->after, pc + 1, at + size);
+		add_thread(s, regex->after, pc + 1, at + size);
 	}
 	return false;
 }
@@ -139,7 +139,7 @@ static void begin_thread(const struct search *s, size_t at)
 	for (int i = 0; i < DFG_REGEX_SLOTS; i++)
 		s->regex->slot[i] = -1;
 	s->regex->slot[0] = (int64_t)at;
-	add(s, s->regex->now, 0, at);
+	add_thread(s, s->regex->now, 0, at);
 }
 
 /* Runs the machine over the text from byte `from` on. A byte that is not UTF-8 is read as UINT32_MAX, which is in no set. */

@@ -77,7 +77,7 @@ struct spread {
 	}
 DFG_EACH_float(SPREAD)
 
-static struct dfg_err *run(struct dfg_kernel *ctx, factor_fn *factor)
+static struct dfg_err *run_gradient(struct dfg_kernel *ctx, factor_fn *factor)
 {
 	struct spread s = {
 		dfg_kernel_input(ctx, GRAD), dfg_kernel_input(ctx, INDICES), dfg_kernel_input(ctx, IDS), .factor = factor};
@@ -99,7 +99,7 @@ static struct dfg_err *run(struct dfg_kernel *ctx, factor_fn *factor)
 #define GRADIENT(Op, stem, text)                                                                   \
 	static struct dfg_err *run_##stem(struct dfg_kernel *ctx)                                      \
 	{                                                                                              \
-		return run(ctx, stem);                                                                     \
+		return run_gradient(ctx, stem);                                                            \
 	}                                                                                              \
 	const struct dfg_op dfg_op_SparseSegment##Op##Grad = {                                         \
 		.name = "SparseSegment" #Op "Grad",                                                        \

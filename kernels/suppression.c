@@ -89,7 +89,7 @@ static struct candidate pop(struct task *task)
 	return first;
 }
 
-static void push(struct task *task, struct candidate candidate)
+static void push_candidate(struct task *task, struct candidate candidate)
 {
 	int64_t at = task->heaped++;
 	for (; at && precedes(&candidate, &task->heap[(at - 1) / 2]); at = (at - 1) / 2)
@@ -120,7 +120,7 @@ static int64_t choose(struct task *task, const float *scores, int64_t step, int6
 	task->heaped = 0;
 	for (int64_t i = 0; i < task->count; i++)
 		if (scores[i * step] > task->least_score)
-			push(task, (struct candidate){(int32_t)i, scores[i * step], 0});
+			push_candidate(task, (struct candidate){(int32_t)i, scores[i * step], 0});
 	while (chosen < most && task->heaped) {
 		struct candidate next = pop(task);
 		float score = next.score;
@@ -129,7 +129,7 @@ static int64_t choose(struct task *task, const float *scores, int64_t step, int6
 		if (next.score == score)
 			task->chosen[chosen++] = next;
 		else if (next.score > task->least_score)
-			push(task, next);
+			push_candidate(task, next);
 	}
 	return chosen;
 }

@@ -357,7 +357,7 @@ static struct dfg_table_column column_of(const struct dfg_tensor_type *type)
 }
 
 /* The name follows the table in one allocation. */
-static struct dfg_err *make(void *arg, const char *name, struct dfg_resource **out_resource)
+static struct dfg_err *make_table(void *arg, const char *name, struct dfg_resource **out_resource)
 {
 	const struct dfg_table_kind *kind = arg;
 	size_t length = strlen(name);
@@ -425,7 +425,7 @@ struct dfg_err *dfg_table_find(
 	struct dfg_resource *resource;
 	struct dfg_table_kind copy = *kind;
 	DFG_TRY(check_kind(kind));
-	DFG_TRY(dfg_state_resource(state, name, dfg_table_kind, make, &copy, &resource));
+	DFG_TRY(dfg_state_resource(state, name, dfg_table_kind, make_table, &copy, &resource));
 	*out_table = (struct dfg_table *)resource;
 	return check_same(*out_table, kind);
 }

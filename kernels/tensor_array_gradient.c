@@ -9,8 +9,8 @@
 /* Inputs of the ops, as far as they have them. */
 enum { HANDLE, INDEX, VALUE, FLOW_LAST };
 
-static struct dfg_err *make(struct dfg_gradient *node, const char *op, const struct dfg_edge *in, uint32_t n_in,
-	const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge)
+static struct dfg_err *make_array_op(struct dfg_gradient *node, const char *op, const struct dfg_edge *in,
+	uint32_t n_in, const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge)
 {
 	return dfg_gradient_op(node, op, in, n_in, attr, n_attr, out_edge);
 }
@@ -63,7 +63,7 @@ static struct dfg_err *array_of(struct dfg_gradient *node, struct dfg_edge flow,
 	DFG_TRY(dfg_gradient_source(node, &source));
 	DFG_TRY(forward_array(node, &handle, &source));
 	const struct dfg_attr attr = DFG_ATTR_S("source", source);
-	return make(node, "TensorArrayGradV3", (struct dfg_edge[]){handle, flow}, 2, &attr, 1, out_handle);
+	return make_array_op(node, "TensorArrayGradV3", (struct dfg_edge[]){handle, flow}, 2, &attr, 1, out_handle);
 }
 
 /* For ops that read: op(gradient array, second, third, flow) writes the cotangent. */
@@ -75,7 +75,7 @@ static struct dfg_err *write_cotangent(
 		return NULL;
 	DFG_TRY(array_of(node, node->in[flow], &handle));
 	const struct dfg_edge in[] = {handle, second, third, {handle.node, 1}};
-	DFG_TRY(make(node, op, in, 4, NULL, 0, &out));
+	DFG_TRY(make_array_op(node, op, in, 4, NULL, 0, &out));
 	dfg_gradient_set(node, flow, out);
 	return NULL;
 }
@@ -87,8 +87,8 @@ static struct dfg_err *write_cotangent(
 static struct dfg_err *after_node(struct dfg_gradient *node, struct dfg_edge *out_flow)
 {
 	struct dfg_edge own = dfg_gradient_output(node, 0);
-	DFG_TRY(make(node, "Identity", &own, 1, NULL, 0, &own));
-	DFG_TRY(make(node, "Identity", &node->dy[0], 1, NULL, 0, out_flow));
+	DFG_TRY(make_array_op(node, "Identity", &own, 1, NULL, 0, &own));
+	DFG_TRY(make_array_op(node, "Identity", &node->dy[0], 1, NULL, 0, out_flow));
 	return dfg_node_add_control(node->builder->graph, out_flow->node, own.node);
 }
 
@@ -123,7 +123,7 @@ static struct dfg_err *read_cotangent(
 	DFG_TRY(array_of(node, flow, &handle));
 	const struct dfg_edge indexed[] = {handle, node->in[INDEX], flow}, all[] = {handle, flow};
 	const struct dfg_attr attr[] = {DFG_ATTR_T("dtype", dtype), shape ? *shape : (struct dfg_attr){0}};
-	DFG_TRY(make(node, op, value == INDEX ? all : indexed, value == INDEX ? 2 : 3, attr, shape ? 2 : 1, &dx));
+	DFG_TRY(make_array_op(node, op, value == INDEX ? all : indexed, value == INDEX ? 2 : 3, attr, shape ? 2 : 1, &dx));
 	dfg_gradient_set(node, value, dx);
 	dfg_gradient_set(node, FLOW_LAST, flow);
 	return NULL;

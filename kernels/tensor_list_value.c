@@ -155,7 +155,7 @@ static struct dfg_err *extend(struct dfg_tensor_list *list)
 	return NULL;
 }
 
-static struct dfg_err *push(struct dfg_tensor_list *list, struct dfg_tensor *element)
+static struct dfg_err *push_element(struct dfg_tensor_list *list, struct dfg_tensor *element)
 {
 	if (element->dtype) {
 		DFG_TRY(check_element(list, element));
@@ -168,7 +168,7 @@ static struct dfg_err *push(struct dfg_tensor_list *list, struct dfg_tensor *ele
 
 struct dfg_err *dfg_tensor_list_push(struct dfg_tensor_list *list, struct dfg_tensor *element)
 {
-	struct dfg_err *err = push(list, element);
+	struct dfg_err *err = push_element(list, element);
 	if (err)
 		dfg_tensor_release(element);
 	return err;
@@ -181,7 +181,7 @@ struct dfg_err *dfg_tensor_list_check(const struct dfg_tensor_list *list, int64_
 	return DFG_ERR(DFG_DATA, "index %" PRId64 " is outside [0,%" PRId64 ")", index, list->count);
 }
 
-static struct dfg_err *set(struct dfg_tensor_list *list, int64_t index, const struct dfg_tensor *element)
+static struct dfg_err *set_element(struct dfg_tensor_list *list, int64_t index, const struct dfg_tensor *element)
 {
 	DFG_TRY(dfg_tensor_list_check(list, index));
 	DFG_TRY(check_element(list, element));
@@ -200,7 +200,7 @@ static struct dfg_err *set(struct dfg_tensor_list *list, int64_t index, const st
 
 struct dfg_err *dfg_tensor_list_set(struct dfg_tensor_list *list, int64_t index, struct dfg_tensor *element)
 {
-	struct dfg_err *err = set(list, index, element);
+	struct dfg_err *err = set_element(list, index, element);
 	if (err)
 		dfg_tensor_release(element);
 	return err;

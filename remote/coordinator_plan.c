@@ -18,7 +18,7 @@ static const struct dfg_graph *part(const struct walk *walk, uint32_t worker)
 	return &walk->coordinator->parts->part[worker];
 }
 
-static struct dfg_err *push(struct walk *walk, struct worker_node at)
+static struct dfg_err *push_node(struct walk *walk, struct worker_node at)
 {
 	if (walk->seen[at.worker][at.node])
 		return NULL;
@@ -34,7 +34,7 @@ static struct dfg_err *push_edge(struct walk *walk, uint32_t worker, struct dfg_
 	const struct dfg_step *step = &walk->plan->worker_step[worker].step;
 	edge = dfg_source(part(walk, worker), step, edge);
 	bool cut = walk->fed[worker][edge.node] && (edge.port == DFG_CONTROL || dfg_fed(step, edge) != DFG_NONE);
-	return cut ? NULL : push(walk, (struct worker_node){worker, edge.node});
+	return cut ? NULL : push_node(walk, (struct worker_node){worker, edge.node});
 }
 
 static struct dfg_err *add_edge(struct dfg_edge edge, uint32_t number, uint32_t **numbers, size_t *number_capacity,
@@ -73,7 +73,7 @@ static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node 
 	if (walk->seen[send.worker][send.node])
 		return NULL;
 	DFG_TRY(add_target(walk, send));
-	return push(walk, send);
+	return push_node(walk, send);
 }
 
 static struct dfg_err *follow_all(struct walk *walk)
@@ -214,7 +214,8 @@ void dfg_coordinator_drop_plans(struct dfg_coordinator *coordinator)
 		release_plan(coordinator, &coordinator->plan[--coordinator->plans]);
 }
 
-static struct dfg_err *make(struct dfg_coordinator *coordinator, const struct dfg_step *step, struct step_plan *plan)
+static struct dfg_err *make_plan(
+	struct dfg_coordinator *coordinator, const struct dfg_step *step, struct step_plan *plan)
 {
 	struct walk walk = {.coordinator = coordinator, .plan = plan};
 	plan->worker_step = dfg_zeros(coordinator->width, sizeof *plan->worker_step);
@@ -236,7 +237,7 @@ struct dfg_err *dfg_coordinator_plan(
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct step_plan plan = {0};
 	pthread_mutex_lock(&coordinator->request_lock);
-	struct dfg_err *err = make(coordinator, step, &plan);
+	struct dfg_err *err = make_plan(coordinator, step, &plan);
 	if (!err && !dfg_reserve(
 					&coordinator->plan, &coordinator->plan_capacity, coordinator->plans + 1, sizeof *coordinator->plan))
 		err = dfg_no_memory("the plan of the step on the workers");

@@ -169,7 +169,7 @@ static struct dfg_err *read_program(const struct reading *r, const char *path, s
 }
 
 /* Adds `count` workers like this one. */
-static struct dfg_err *add(struct reading *r, const struct dfg_worker_host *worker, uint32_t count)
+static struct dfg_err *add_workers(struct reading *r, const struct dfg_worker_host *worker, uint32_t count)
 {
 	if (count > DFG_HOSTS_MOST - r->count)
 		return DFG_ERR(r->fault, "more than %d workers", DFG_HOSTS_MOST);
@@ -203,7 +203,7 @@ static struct dfg_err *add_remote(struct reading *r, const struct entry *entry, 
 		DFG_TRY(read_number(r, entry->option[SLOTS], "slots=", DFG_HOSTS_MOST, &slots));
 	DFG_TRY(read_listening(r, entry, slots, worker));
 	DFG_TRY(check_new(r, worker));
-	return add(r, worker, slots);
+	return add_workers(r, worker, slots);
 }
 
 static struct dfg_err *add_local(struct reading *r, const struct entry *entry, struct dfg_worker_host *worker)
@@ -216,7 +216,7 @@ static struct dfg_err *add_local(struct reading *r, const struct entry *entry, s
 			return DFG_ERR(r->fault, "%s= does not apply to processes of this machine", option_name[not_here[i]]);
 	DFG_TRY(read_listening(r, entry, count, worker));
 	worker->local = true;
-	return add(r, worker, count);
+	return add_workers(r, worker, count);
 }
 
 static struct dfg_err *add_entry(struct reading *r, const struct entry *entry)

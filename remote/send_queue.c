@@ -22,7 +22,7 @@ static void free_item(struct dfg_send_queue_item *item)
 	dfg_free(item);
 }
 
-static void push(struct dfg_send_queue_queue *queue, struct dfg_send_queue_item *item)
+static void push_item(struct dfg_send_queue_queue *queue, struct dfg_send_queue_item *item)
 {
 	*queue->end = item;
 	queue->end = &item->next;
@@ -110,7 +110,7 @@ struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *queue, const struct df
 	}
 	pthread_mutex_lock(&queue->lock);
 	bool large = item->count > DFG_LINK_FRAME_MOST - DFG_HEAD_MOST || goes_behind(queue, item);
-	push(large ? &queue->large : &queue->small, item);
+	push_item(large ? &queue->large : &queue->small, item);
 	pthread_mutex_unlock(&queue->lock);
 	return NULL;
 }

@@ -41,7 +41,7 @@ static struct dfg_err *read_all(struct dfg_ssh *ssh, ssh_channel channel, struct
 }
 
 /* The text of the marked line; "": there is none. */
-static void get(const char *text, const char *mark, char *out_value, size_t size)
+static void get_line(const char *text, const char *mark, char *out_value, size_t size)
 {
 	const char *found = strstr(text, mark), *value = found ? found + strlen(mark) : "";
 	const size_t length = strcspn(value, "\r\n"), used = length < size ? length : size - 1;
@@ -59,9 +59,9 @@ static int digit(char c)
 static void parse(const char *text, struct answers *out)
 {
 	char hex[2 * DFG_ELF_HEADER + 1];
-	get(text, "\n#dfg-path ", out->path, sizeof out->path);
-	get(text, "\n#dfg-head ", hex, sizeof hex);
-	get(text, "\n#dfg-machine ", out->machine, sizeof out->machine);
+	get_line(text, "\n#dfg-path ", out->path, sizeof out->path);
+	get_line(text, "\n#dfg-head ", hex, sizeof hex);
+	get_line(text, "\n#dfg-machine ", out->machine, sizeof out->machine);
 	for (const char *s = hex; digit(s[0]) >= 0 && digit(s[1]) >= 0; s += 2)
 		out->head[out->n_head++] = (unsigned char)(digit(s[0]) << 4 | digit(s[1]));
 }

@@ -281,7 +281,7 @@ static struct dfg_err *run_plan(struct dfg_worker *worker, const struct planned 
 	return err;
 }
 
-static struct dfg_err *run(struct dfg_worker *worker, uint64_t step, const struct planned *planned,
+static struct dfg_err *run_part(struct dfg_worker *worker, uint64_t step, const struct planned *planned,
 	const struct sharded_run *shards, const struct dfg_tensor *feeds, struct dfg_packet *answer)
 {
 	struct dfg_tensor *fetch = dfg_zeros(planned->n_fetch, sizeof *fetch);
@@ -324,7 +324,7 @@ static struct dfg_err *run_step(struct dfg_worker *worker, struct dfg_packet *re
 	if (!err)
 		err = dfg_packet_check(request);
 	if (!err)
-		err = run(worker, step, planned, shards, feed, answer);
+		err = run_part(worker, step, planned, shards, feed, answer);
 	for (uint32_t i = 0; i < planned->n_feed; i++)
 		dfg_tensor_release(&feed[i]);
 	dfg_free(feed);

@@ -6,7 +6,7 @@
  * Jobs of a model wait in the order of their rounds: a connection with many requests has one in each round, so that it
  * does not delay those of others. The current round is that of the last job taken.
  */
-static void push(struct dfg_served *served, struct dfg_serving_job *job)
+static void push_job(struct dfg_served *served, struct dfg_serving_job *job)
 {
 	struct dfg_serving_job **at = served->last;
 	served->last_round = served->first ? served->last_round : 0;
@@ -49,7 +49,7 @@ bool dfg_serving_push(struct dfg_serving_job *job)
 	bool is_full = served->waiting >= (uint64_t)serving->options.queue;
 	job->begin_ns = dfg_now();
 	if (!is_full)
-		push(served, job);
+		push_job(served, job);
 	pthread_mutex_unlock(&served->lock);
 	if (is_full)
 		return false;

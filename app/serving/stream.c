@@ -229,7 +229,7 @@ static void count(struct dfg_serving_job *job, int status)
 	pthread_mutex_unlock(&served->lock);
 }
 
-static void *run(void *arg)
+static void *run_stream(void *arg)
 {
 	struct dfg_serving_job *job = arg;
 	struct dfg_err *err = run_step(job);
@@ -256,7 +256,7 @@ void dfg_stream_run(struct dfg_serving_job *job)
 	struct dfg_served *served = job->served;
 	pthread_t thread;
 	job = dfg_jobs_drop_late(job);
-	if (job && !pthread_create(&thread, NULL, run, job)) {
+	if (job && !pthread_create(&thread, NULL, run_stream, job)) {
 		pthread_detach(thread);
 		return;
 	}

@@ -76,7 +76,7 @@ static struct dfg_err *put_integer(struct reading *reading, const struct dfg_jso
 	return NULL;
 }
 
-static struct dfg_err *put(struct reading *reading, const struct dfg_json *element)
+static struct dfg_err *put_element(struct reading *reading, const struct dfg_json *element)
 {
 	struct dfg_tensor *tensor = reading->tensor;
 	double value = element->number;
@@ -101,7 +101,7 @@ static struct dfg_err *put(struct reading *reading, const struct dfg_json *eleme
 static struct dfg_err *put_list(struct reading *reading, const struct dfg_json *data)
 {
 	if (data->kind != DFG_JSON_ARRAY) {
-		DFG_TRY(put(reading, data));
+		DFG_TRY(put_element(reading, data));
 		reading->at++;
 		return NULL;
 	}

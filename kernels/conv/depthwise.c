@@ -67,7 +67,7 @@ static void forward(void *arg, int64_t first, int64_t last)
 }
 
 /* All positions; the filter is that of the walk. */
-static struct dfg_err *run(
+static struct dfg_err *run_positions(
 	struct dfg_kernel *ctx, const struct dfg_conv_walk *walk, const void *in, const void *filter, void *out)
 {
 	const struct dfg_conv_walk_axis *axis = walk->axis;
@@ -93,7 +93,7 @@ struct dfg_err *dfg_depthwise(
 {
 	const struct dfg_conv_walk walk = dfg_conv_walk_forward(convolution);
 	dfg_work += dfg_convolution_operations(convolution);
-	return run(ctx, &walk, in, filter, out);
+	return run_positions(ctx, &walk, in, filter, out);
 }
 
 struct dfg_err *dfg_depthwise_input(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,
@@ -107,7 +107,7 @@ struct dfg_err *dfg_depthwise_input(struct dfg_kernel *ctx, const struct dfg_con
 		const struct dfg_conv_phase phase = dfg_conv_phase(convolution, i);
 		for (int64_t t = 0; t < dfg_conv_walk_rows(&phase.walk); t++)
 			memcpy(taps + t * bytes, (const char *)filter + dfg_conv_phase_tap(&phase, t) * bytes, (size_t)bytes);
-		DFG_TRY(run(ctx, &phase.walk, d_out, taps, d_in));
+		DFG_TRY(run_positions(ctx, &phase.walk, d_out, taps, d_in));
 	}
 	return NULL;
 }

@@ -257,7 +257,7 @@ static char *sum_of(const struct work *work, int64_t subtree, int64_t level)
 	}
 DFG_EACH_float(ADD)
 
-static void add(const struct work *work, const struct block *b, const char *from, char *to)
+static void add_block(const struct work *work, const struct block *b, const char *from, char *to)
 {
 	if (work->c->dtype == DFG_F32)
 		add_f32(b, (const float *)from, (float *)to);
@@ -279,7 +279,7 @@ static void add_chains(
 		half *= 2;
 	add_chains(work, b, subtree, level, first, first + half);
 	add_chains(work, b, subtree, level + 1, first + half, last);
-	add(work, b, sum_of(work, subtree, level + 1), sum);
+	add_block(work, b, sum_of(work, subtree, level + 1), sum);
 }
 
 static void compute(void *arg, int64_t first, int64_t last)
@@ -301,7 +301,7 @@ static void add_subtrees(void *arg, int64_t first, int64_t last)
 	const int64_t subtrees = dfg_ceil_div(work->chains, work->together);
 	for (int64_t step = 1; step < subtrees; step *= 2)
 		for (int64_t i = 0; i + step < subtrees; i += 2 * step)
-			add(work, &all, sum_of(work, i + step, 0), sum_of(work, i, 0));
+			add_block(work, &all, sum_of(work, i + step, 0), sum_of(work, i, 0));
 }
 
 struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in,

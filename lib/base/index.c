@@ -15,7 +15,7 @@ uint32_t dfg_index_find(const struct dfg_index *index, uint32_t hash, dfg_index_
 	}
 }
 
-static void put(struct dfg_index *index, struct dfg_index_slot item)
+static void put_slot(struct dfg_index *index, struct dfg_index_slot item)
 {
 	uint32_t at = item.hash;
 	while (index->slot[at & (index->slots - 1)].item)
@@ -35,7 +35,7 @@ static struct dfg_err *grow(struct dfg_arena *arena, struct dfg_index *index)
 		first++;
 	for (uint32_t i = 0; i < index->slots; i++)
 		if (index->slot[(first + i) & (index->slots - 1)].item)
-			put(&larger, index->slot[(first + i) & (index->slots - 1)]);
+			put_slot(&larger, index->slot[(first + i) & (index->slots - 1)]);
 	*index = larger;
 	return NULL;
 }
@@ -44,7 +44,7 @@ struct dfg_err *dfg_index_add(struct dfg_arena *arena, struct dfg_index *index, 
 {
 	if (index->count >= index->slots / 2)
 		DFG_TRY(grow(arena, index));
-	put(index, (struct dfg_index_slot){hash, item + 1});
+	put_slot(index, (struct dfg_index_slot){hash, item + 1});
 	index->count++;
 	return NULL;
 }

@@ -358,7 +358,7 @@ struct dfg_err *dfg_out_try(const char *path)
 	return err;
 }
 
-static struct dfg_err *put(struct dfg_out *out, const void *bytes, size_t count)
+static struct dfg_err *put_bytes(struct dfg_out *out, const void *bytes, size_t count)
 {
 	if (out->sha)
 		dfg_sha256_add(out->sha, bytes, count);
@@ -381,7 +381,7 @@ static struct dfg_err *flush(struct dfg_out *out)
 {
 	size_t used = out->used;
 	out->used = 0;
-	return put(out, out->buffer, used);
+	return put_bytes(out, out->buffer, used);
 }
 
 struct dfg_err *dfg_out_write(struct dfg_out *out, const void *bytes, size_t count)
@@ -389,7 +389,7 @@ struct dfg_err *dfg_out_write(struct dfg_out *out, const void *bytes, size_t cou
 	if (count > BUFFER - out->used) {
 		DFG_TRY(flush(out));
 		if (count >= BUFFER)
-			return put(out, bytes, count);
+			return put_bytes(out, bytes, count);
 	}
 	if (count)
 		memcpy(out->buffer + out->used, bytes, count);

@@ -148,7 +148,7 @@ struct dfg_err *dfg_plan_check_feeds(const struct dfg_plan *plan, const struct d
 	return NULL;
 }
 
-static struct dfg_err *run(struct dfg_plan *plan, const struct dfg_tensor *feeds,
+static struct dfg_err *run_step(struct dfg_plan *plan, const struct dfg_tensor *feeds,
 	const struct dfg_step_control *control, struct dfg_tensor *out_fetches)
 {
 	struct dfg_session_backend *backend = plan->session->options.backend;
@@ -165,7 +165,7 @@ struct dfg_err *dfg_plan_run_controlled(struct dfg_plan *plan, const struct dfg_
 	const struct dfg_step_control *control, struct dfg_tensor *out_fetches)
 {
 	uint64_t mode = dfg_float_mode_set(plan->session->options.denormals);
-	struct dfg_err *err = run(plan, feeds, control, out_fetches);
+	struct dfg_err *err = run_step(plan, feeds, control, out_fetches);
 	dfg_float_mode_restore(mode);
 	return err;
 }

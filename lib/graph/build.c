@@ -345,7 +345,7 @@ static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted
 	return dfg_names_unused(&builder->names, builder->graph, name, out_name);
 }
 
-static struct dfg_err *add(struct draft *draft, struct dfg_node *node, uint32_t *out_number)
+static struct dfg_err *add_draft(struct draft *draft, struct dfg_node *node, uint32_t *out_number)
 {
 	DFG_TRY(learn_params(draft));
 	DFG_TRY(set_attrs(draft, node));
@@ -363,11 +363,11 @@ static struct dfg_err *infer_added(struct dfg_builder *builder, uint32_t number)
 	return infer_one(builder, number, &call);
 }
 
-static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t *out_number)
+static struct dfg_err *make_node(struct draft *draft, struct dfg_node *node, uint32_t *out_number)
 {
 	struct dfg_builder *builder = draft->builder;
 	bool provisional = draft->want->provisional;
-	struct dfg_err *err = add(draft, node, out_number);
+	struct dfg_err *err = add_draft(draft, node, out_number);
 	if (err)
 		return provisional && err->code == DFG_DATA ? dfg_err_note(err, "%s", node->op_name) : err;
 	const char **name = &builder->graph->node[*out_number].name;
@@ -398,7 +398,7 @@ struct dfg_err *dfg_build(struct dfg_builder *builder, const struct dfg_new_node
 		DFG_TRY(free_name(builder, want->name, &node.name));
 	if (!node.name)
 		return dfg_no_memory("a new node");
-	return make(&draft, &node, out_number);
+	return make_node(&draft, &node, out_number);
 }
 
 struct dfg_err *dfg_build_input(struct dfg_builder *builder, uint32_t number, struct dfg_edge edge)

@@ -78,7 +78,7 @@ static struct dfg_err *take_from_program(struct walk *walk, uint32_t n)
 	return NULL;
 }
 
-static struct dfg_err *push(struct walk *walk, uint32_t n)
+static struct dfg_err *push_node(struct walk *walk, uint32_t n)
 {
 	if (argument_of(walk, n) || *copy_of(walk, n) != DFG_NONE)
 		return NULL;
@@ -125,7 +125,7 @@ static struct dfg_err *visit(struct walk *walk)
 		if (err)
 			return refuse(walk, n, err);
 		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
-			DFG_TRY(push(walk, node->in[i].node));
+			DFG_TRY(push_node(walk, node->in[i].node));
 	}
 	return NULL;
 }
@@ -304,7 +304,7 @@ static struct dfg_err *copy_found(struct walk *walk)
 
 static struct dfg_err *copy_from(struct walk *walk, uint32_t n)
 {
-	DFG_TRY(push(walk, n));
+	DFG_TRY(push_node(walk, n));
 	DFG_TRY(visit(walk));
 	return copy_found(walk);
 }
@@ -320,7 +320,7 @@ static struct dfg_err *copy_initialisers_of(const struct walk *walk, struct walk
 	for (size_t i = 0; i < walk->n; i++) {
 		uint32_t n = walk->g->order[walk->found[i]], assign = walk->g->assign[n];
 		if (role_of(node_of(walk, n)) == DFG_VARIABLE && assign != DFG_NONE)
-			DFG_TRY(push(initial, assign));
+			DFG_TRY(push_node(initial, assign));
 	}
 	DFG_TRY(visit(initial));
 	return copy_found(initial);

@@ -58,7 +58,7 @@ static struct dfg_err *bound(
 	return check_bound(eval, tree, &datum, out_datum);
 }
 
-static struct dfg_err *put(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *index,
+static struct dfg_err *put_bound(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *index,
 	uint32_t i, struct slice *slice)
 {
 	struct dfg_datum *begin = &slice->list[BEGIN].list.item[i], *end = &slice->list[END].list.item[i],
@@ -104,7 +104,7 @@ static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope
 		DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, n, &slice.list[i]));
 	DFG_TRY(dfg_to_edge(eval, of, DFG_NO_DTYPE, &in[0]));
 	for (uint32_t i = 0; i < n; i++)
-		DFG_TRY(dfg_eval_at(eval, tree->kid[from + i], put(eval, bindings, tree->kid[from + i], i, &slice)));
+		DFG_TRY(dfg_eval_at(eval, tree->kid[from + i], put_bound(eval, bindings, tree->kid[from + i], i, &slice)));
 
 	enum dfg_dtype dtype = DFG_NO_DTYPE;
 	for (int i = 0; i < 3 && !dtype; i++)

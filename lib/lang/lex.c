@@ -134,7 +134,7 @@ static struct dfg_err *scan(struct lexer *lexer, struct dfg_token *out_token)
 	return NULL;
 }
 
-static struct dfg_err *push(struct lexer *lexer, struct dfg_token token)
+static struct dfg_err *push_token(struct lexer *lexer, struct dfg_token token)
 {
 	if (!dfg_reserve(&lexer->token, &lexer->capacity, lexer->count + 1, sizeof *lexer->token))
 		return dfg_no_memory("the text of the program");
@@ -170,7 +170,7 @@ static struct dfg_err *comment(struct lexer *lexer)
 {
 	struct dfg_token token = {DFG_TOKEN_COMMENT, lexer->at, (uint32_t)strcspn(lexer->source->text + lexer->at, "\n")};
 	lexer->at += token.length;
-	return lexer->keep_comments ? push(lexer, token) : NULL;
+	return lexer->keep_comments ? push_token(lexer, token) : NULL;
 }
 
 static struct dfg_err *next(struct lexer *lexer)
@@ -178,10 +178,10 @@ static struct dfg_err *next(struct lexer *lexer)
 	struct dfg_token token;
 	DFG_TRY(scan(lexer, &token));
 	if (ends(lexer, token))
-		DFG_TRY(push(lexer, (struct dfg_token){DFG_TOKEN_NEWLINE, token.at, 0}));
+		DFG_TRY(push_token(lexer, (struct dfg_token){DFG_TOKEN_NEWLINE, token.at, 0}));
 	lexer->newline = false;
 	DFG_TRY(nest(lexer, token));
-	return push(lexer, token);
+	return push_token(lexer, token);
 }
 
 static struct dfg_err *all(struct lexer *lexer)
@@ -198,8 +198,8 @@ static struct dfg_err *all(struct lexer *lexer)
 			DFG_TRY(next(lexer));
 		}
 	}
-	DFG_TRY(push(lexer, (struct dfg_token){DFG_TOKEN_NEWLINE, lexer->at, 0}));
-	return push(lexer, (struct dfg_token){DFG_TOKEN_END, lexer->at, 0});
+	DFG_TRY(push_token(lexer, (struct dfg_token){DFG_TOKEN_NEWLINE, lexer->at, 0}));
+	return push_token(lexer, (struct dfg_token){DFG_TOKEN_END, lexer->at, 0});
 }
 
 struct dfg_err *dfg_lex(const struct dfg_source *source, bool keep_comments, struct dfg_tokens *out_tokens)

@@ -114,7 +114,7 @@ static struct dfg_err *update(struct dfg_parser *parser, uint8_t *out_update)
 	return dfg_unexpected(parser, "`=`, `+=`, `-=`, `max=` or `min=`");
 }
 
-static struct dfg_err *set(struct dfg_parser *parser, struct dfg_tree *tree)
+static struct dfg_err *parse_set(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *part[2] = {0};
 	DFG_TRY(dfg_take_new_name(parser, &tree->text));
@@ -261,7 +261,7 @@ static const struct form {
 	{"fn", DFG_TOKEN_NAME, false, DFG_TREE_FN, callable},
 	{"layer", DFG_TOKEN_NAME, false, DFG_TREE_LAYER, callable},
 	{"import", DFG_TOKEN_STRING, false, DFG_TREE_IMPORT, import},
-	{"set", DFG_TOKEN_NAME, false, DFG_TREE_SET, set},
+	{"set", DFG_TOKEN_NAME, false, DFG_TREE_SET, parse_set},
 	{"on", DFG_TOKEN_STRING, false, DFG_TREE_ON, on_device},
 	{"assert", DFG_TOKEN_END, true, DFG_TREE_ASSERT, assertion},
 	{"after", DFG_TOKEN_END, true, DFG_TREE_AFTER, after},

@@ -61,7 +61,7 @@ static struct dfg_err *add_file(struct dfg_lang_library *made, struct dfg_arena 
 	return NULL;
 }
 
-static struct dfg_err *make(struct dfg_lang_library **out_library)
+static struct dfg_err *make_library(struct dfg_lang_library **out_library)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_lang_library *made = dfg_arena_zeros(&arena, 1, sizeof *made);
@@ -84,7 +84,7 @@ struct dfg_err *dfg_library_get(struct dfg_lang_library **out_library)
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&lock);
 	if (!library)
-		err = make(&library);
+		err = make_library(&library);
 	*out_library = library;
 	pthread_mutex_unlock(&lock);
 	return err;

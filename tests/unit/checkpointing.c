@@ -11,7 +11,7 @@
 
 static char folder[] = "/tmp/dfg-checkpointing-XXXXXX";
 
-static void set(struct coordinator_test *test, const struct dfg_variable_ref *ref, double value)
+static void set_variable(struct coordinator_test *test, const struct dfg_variable_ref *ref, double value)
 {
 	struct dfg_tensor tensor;
 	succeeds(dfg_tensor_new(DFG_F64, &DFG_SHAPE_VECTOR(1), &tensor));
@@ -59,11 +59,11 @@ static void a_worker_killed_between_two_reads_leaves_the_checkpoint_before(void 
 	succeeds(dfg_variables_list(&run.model, &run.variables));
 	assert_int_equal(run.variables.count, 2);
 	for (int i = 0; i < 2; i++)
-		set(&test, &run.variables.ref[i], 1);
+		set_variable(&test, &run.variables.ref[i], 1);
 	succeeds(dfg_checkpoints_open(folder, &checkpointing.checkpoints));
 	succeeds(commit(&checkpointing, &run, 1));
 	for (int i = 0; i < 2; i++)
-		set(&test, &run.variables.ref[i], 2);
+		set_variable(&test, &run.variables.ref[i], 2);
 
 	/* w0 has said what u is, and is asked no more; w1 is gone when it is asked for v. */
 	uint32_t here = atomic_load(&test.thread[0].asked[DFG_PACKET_READ]);

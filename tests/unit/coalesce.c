@@ -38,7 +38,7 @@ static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, 
 static const struct dfg_kernel_services host = {.grow = grow, .scratch = scratch, .parallel = parallel};
 
 /* op(x, ints) of f32, as a tensor that the caller releases. */
-static struct dfg_tensor run(const char *activation, const struct dfg_tensor *x, const int32_t *ints, int64_t n)
+static struct dfg_tensor run_op(const char *activation, const struct dfg_tensor *x, const int32_t *ints, int64_t n)
 {
 	struct sketch sketch;
 	struct dfg_resolved_node call;
@@ -89,7 +89,7 @@ static bool next_index(const struct dfg_shape *shape, int64_t *index)
 static void transposes(struct dfg_shape shape, int32_t a, int32_t b, int32_t c)
 {
 	const int32_t perm[] = {a, b, c};
-	struct dfg_tensor x = numbers(&shape), y = run("Transpose x i T=f32 Tperm=i32", &x, perm, 3);
+	struct dfg_tensor x = numbers(&shape), y = run_op("Transpose x i T=f32 Tperm=i32", &x, perm, 3);
 	int64_t index[DFG_RANK_MAX] = {0};
 	do {
 		int64_t to[] = {index[a], index[b], index[c]};
@@ -124,7 +124,7 @@ static void sums(struct dfg_shape shape, int mask)
 	struct dfg_tensor x = numbers(&shape), y[2];
 	for (int turn = 0; turn < 2; turn++) {
 		backwards = turn;
-		y[turn] = run("Sum x i T=f32 Tidx=i32 keep_dims=true", &x, axis, n);
+		y[turn] = run_op("Sum x i T=f32 Tidx=i32 keep_dims=true", &x, axis, n);
 	}
 	int64_t count = dfg_shape_count(&y[0].shape);
 	assert_memory_equal(y[0].data, y[1].data, (size_t)count * sizeof(float));

@@ -19,7 +19,7 @@ struct queue {
 	size_t first, count;
 };
 
-static struct dfg_err *put(struct dfg_link *link, const struct dfg_message *message)
+static struct dfg_err *put_message(struct dfg_link *link, const struct dfg_message *message)
 {
 	struct queue *queue = (struct queue *)link;
 	struct dfg_message *to = &queue->message[(queue->first + queue->count++) % QUEUE];
@@ -30,7 +30,7 @@ static struct dfg_err *put(struct dfg_link *link, const struct dfg_message *mess
 	return NULL;
 }
 
-static const struct dfg_link_kind queue_kind = {.name = "queue", .send = put};
+static const struct dfg_link_kind queue_kind = {.name = "queue", .send = put_message};
 static const char *const devices[] = {"/job:worker/task:0", "/job:worker/task:1"};
 
 struct letter {
@@ -172,7 +172,7 @@ static bool is_done(const struct side *side, int self, int iteration)
 }
 
 /* One thing that can be done, of those on this side. */
-static bool go(struct world *world, int self)
+static bool do_something(struct world *world, int self)
 {
 	struct side *side = &world->side[self];
 	while (side->done < side->began && is_done(side, self, side->done))
@@ -192,7 +192,7 @@ static bool is_over(const struct world *world)
 }
 
 /* A random choice may be impossible for a while; a deadlock shows as PATIENCE choices in a row without progress. */
-static void run(unsigned seed, uint64_t credit)
+static void run_world(unsigned seed, uint64_t credit)
 {
 	enum { PATIENCE = 4000 };
 	static struct world world;
@@ -200,7 +200,7 @@ static void run(unsigned seed, uint64_t credit)
 	receive(&world.side[1], 0, &world.side[1].last, LAST, -1);
 	for (int idle = 0; !is_over(&world); idle++) {
 		unsigned what = draw(&world, 4);
-		if (what < 2 ? deliver(&world, (int)what) : go(&world, (int)what - 2))
+		if (what < 2 ? deliver(&world, (int)what) : do_something(&world, (int)what - 2))
 			idle = 0;
 		if (world.side[0].done == ITERATIONS && !world.side[0].last.begun)
 			offer(&world.side[0], 1, &world.side[0].last, LAST, -1, 3000);
@@ -224,7 +224,7 @@ static void no_budget_is_too_small_to_come_to_an_end(void **state)
 	static const uint64_t budgets[] = {1, 200, 1000, 3000, 10000, 1 << 20};
 	(void)state;
 	for (unsigned seed = 1; seed <= 400; seed++)
-		run(seed, budgets[seed % (sizeof budgets / sizeof *budgets)]);
+		run_world(seed, budgets[seed % (sizeof budgets / sizeof *budgets)]);
 }
 
 static void nobody_who_waits_for_nothing_gets_more_than_the_budget_and_one_value(void **state)

@@ -104,7 +104,7 @@ static uint64_t hash_state(const struct executor *executor)
 	return sum ? sum : 1;
 }
 
-static bool add(struct search *search, uint64_t hash)
+static bool add_hash(struct search *search, uint64_t hash)
 {
 	size_t i = hash & (search->capacity - 1);
 	assert_true(search->states < search->capacity / 2);
@@ -138,7 +138,7 @@ static struct dfg_err *choose(void *arg, const struct executor *executor, size_t
 		return NULL;
 	assert_true(search->depth < DEPTH_MOST);
 	if (search->depth == search->known) {
-		search->again = !add(search, hash_state(executor));
+		search->again = !add_hash(search, hash_state(executor));
 		if (search->again)
 			return DFG_ERR(DFG_NEGATIVE, "seen");
 		search->choice[search->known] = 0;

@@ -48,7 +48,7 @@ static struct dfg_message numbers(uint32_t number, int64_t count)
 	return message;
 }
 
-static void put(struct dfg_send_queue *queue, struct dfg_message message)
+static void put_message(struct dfg_send_queue *queue, struct dfg_message message)
 {
 	succeeds(dfg_send_queue_put(queue, &message));
 	dfg_tensor_release(&message.tensor);
@@ -111,10 +111,10 @@ static void messages_come_out_as_they_went_in(void **state)
 		struct dfg_send_queue queue;
 		struct dfg_message_decoder decoder = new_inlet();
 		succeeds(dfg_send_queue_init(&queue));
-		put(&queue, (struct dfg_message){.dead = true, .key.number = 99});
-		put(&queue, (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 98});
+		put_message(&queue, (struct dfg_message){.dead = true, .key.number = 99});
+		put_message(&queue, (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 98});
 		for (uint32_t i = 0; i < 6; i++)
-			put(&queue, numbers(i, count[i]));
+			put_message(&queue, numbers(i, count[i]));
 		size_t total = drain(&queue, bytes, 1 << 20, piece[p]);
 		succeeds(push_pieces(&decoder, bytes, total, piece[3 - p]));
 		assert_int_equal(n_came, 8);
@@ -148,7 +148,7 @@ static void strings_travel_too(void **state)
 	struct dfg_message_decoder decoder = new_inlet();
 	uint8_t bytes[512];
 	succeeds(dfg_send_queue_init(&queue));
-	put(&queue, strings());
+	put_message(&queue, strings());
 	size_t total = drain(&queue, bytes, sizeof bytes, 11);
 	succeeds(push_pieces(&decoder, bytes, total, 5));
 	assert_int_equal(n_came, 1);
@@ -169,11 +169,11 @@ static void small_messages_overtake_a_large_one_of_another_key(void **state)
 	struct dfg_message_decoder decoder = new_inlet();
 	uint8_t *bytes = malloc(1 << 20);
 	succeeds(dfg_send_queue_init(&queue));
-	put(&queue, numbers(1, 200000));
+	put_message(&queue, numbers(1, 200000));
 	size_t total = dfg_send_queue_pull(&queue, bytes, 70000); /* it is under way */
-	put(&queue, numbers(2, 1));
-	put(&queue, numbers(1, 1)); /* of the same key */
-	put(&queue, (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 3});
+	put_message(&queue, numbers(2, 1));
+	put_message(&queue, numbers(1, 1)); /* of the same key */
+	put_message(&queue, (struct dfg_message){.kind = DFG_MESSAGE_CONTROL, .key.number = 3});
 	total += drain(&queue, bytes + total, (1 << 20) - total, 1000);
 	succeeds(push_pieces(&decoder, bytes, total, 999));
 	assert_int_equal(n_came, 4);
@@ -197,7 +197,7 @@ static void control_messages_keep_their_order(void **state)
 	for (uint32_t i = 0; i < 6; i++) {
 		struct dfg_message message = numbers(i, i % 2 ? 1 : 60000);
 		message.kind = DFG_MESSAGE_CONTROL;
-		put(&queue, message);
+		put_message(&queue, message);
 	}
 	succeeds(push_pieces(&decoder, bytes, drain(&queue, bytes, 1 << 20, 4096), 4096));
 	assert_int_equal(n_came, 6);
@@ -216,7 +216,7 @@ static void no_more_comes_out_than_there_is_credit_for(void **state)
 	static uint8_t piece[1 << 16];
 	size_t total = 0, n;
 	succeeds(dfg_send_queue_init(&queue));
-	put(&queue, numbers(1, DFG_CREDIT));
+	put_message(&queue, numbers(1, DFG_CREDIT));
 	while ((n = dfg_send_queue_pull(&queue, piece, sizeof piece)))
 		total += n;
 	assert_in_range(total, DFG_CREDIT - DFG_LINK_FRAME_MOST, DFG_CREDIT + DFG_CREDIT / 1000);
@@ -246,7 +246,7 @@ static size_t right_frame(uint8_t *bytes, size_t capacity)
 {
 	struct dfg_send_queue queue;
 	succeeds(dfg_send_queue_init(&queue));
-	put(&queue, numbers(1, 3));
+	put_message(&queue, numbers(1, 3));
 	size_t total = drain(&queue, bytes, capacity, capacity);
 	dfg_send_queue_release(&queue);
 	return total;
@@ -333,7 +333,7 @@ static void wrong_strings_are_refused(void **state)
 	uint8_t bytes[512];
 	for (int i = 0; i < 3; i++) {
 		succeeds(dfg_send_queue_init(&queue));
-		put(&queue, strings());
+		put_message(&queue, strings());
 		size_t count = drain(&queue, bytes, sizeof bytes, sizeof bytes);
 		dfg_send_queue_release(&queue);
 		uint8_t *length = bytes + DFG_LINK_FRAME_HEADER + DFG_HEAD + 8;

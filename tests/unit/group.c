@@ -18,7 +18,7 @@ static float tree(const float *x, uint32_t first, uint32_t count)
 	return tree(x, first, left) + tree(x, first + left, count - left);
 }
 
-static void put(struct dfg_tree_sum *sum, uint32_t shard, float value)
+static void put_value(struct dfg_tree_sum *sum, uint32_t shard, float value)
 {
 	struct dfg_buffer *buffer;
 	succeeds(dfg_tree_sum_buffer(sum, &buffer));
@@ -52,7 +52,7 @@ static void sums_have_one_order_whatever_arrives_first(void **state)
 			dfg_tree_sum_begin(&sum, shards, DFG_F32, 1);
 			for (uint32_t i = 0; i < shards; i++) {
 				assert_false(dfg_tree_sum_complete(&sum));
-				put(&sum, i * step % shards, x[i * step % shards]);
+				put_value(&sum, i * step % shards, x[i * step % shards]);
 			}
 			assert_true(dfg_tree_sum_complete(&sum));
 			struct dfg_buffer *value = dfg_tree_sum_take(&sum);
@@ -70,15 +70,15 @@ static void a_sum_knows_the_missing_shard(void **state)
 	struct dfg_buffer *buffer;
 	dfg_tree_sum_begin(&sum, 6, DFG_F32, 1);
 	assert_int_equal(dfg_tree_sum_missing(&sum), 0);
-	put(&sum, 1, 1);
-	put(&sum, 0, 1);
-	put(&sum, 2, 1);
-	put(&sum, 5, 1);
+	put_value(&sum, 1, 1);
+	put_value(&sum, 0, 1);
+	put_value(&sum, 2, 1);
+	put_value(&sum, 5, 1);
 	assert_int_equal(dfg_tree_sum_missing(&sum), 3);
 	succeeds(dfg_tree_sum_buffer(&sum, &buffer));
 	fails(dfg_tree_sum_add(&sum, (struct dfg_tree_node){2, 1}, buffer), DFG_BUG, "shard 2 contributes twice");
-	put(&sum, 3, 1);
-	put(&sum, 4, 1);
+	put_value(&sum, 3, 1);
+	put_value(&sum, 4, 1);
 	assert_int_equal(dfg_tree_sum_missing(&sum), 6);
 	dfg_tree_sum_release(&sum);
 }

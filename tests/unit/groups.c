@@ -154,7 +154,7 @@ static void draw_cast(struct subject *s)
 	add_value(s, op(s, "Cast", x, x, 1, &DFG_ATTR_T("DstT", dtypes[draw(s, 5)])));
 }
 
-static void make(struct subject *s, uint64_t seed, int64_t rows, int64_t columns)
+static void make_subject(struct subject *s, uint64_t seed, int64_t rows, int64_t columns)
 {
 	*s = (struct subject){.random = seed * UINT64_C(0x9e3779b97f4a7c15), .rows = rows, .columns = columns};
 	dfg_graph_init(&s->graph, &s->arena);
@@ -197,7 +197,7 @@ static void fill(struct subject *s, struct dfg_tensor *tensor, struct dfg_edge e
 }
 
 /* Runs the program; returns the number of ops in groups. */
-static uint64_t run(struct subject *s, const struct dfg_session_options *options, const struct dfg_step *step,
+static uint64_t run_subject(struct subject *s, const struct dfg_session_options *options, const struct dfg_step *step,
 	const struct dfg_tensor *feeds, struct dfg_tensor *out)
 {
 	struct dfg_session *session;
@@ -231,7 +231,7 @@ static uint64_t try_program(uint64_t seed, int64_t rows, int64_t columns, uint32
 	struct dfg_edge feed[8], fetch[FETCHES];
 	struct dfg_tensor feeds[8], want[FETCHES], got[FETCHES];
 	uint64_t grouped = 0;
-	make(&s, seed, rows, columns);
+	make_subject(&s, seed, rows, columns);
 	struct dfg_step step = {.feed = feed, .fetch = fetch, .n_fetch = FETCHES, .n_feed = (uint32_t)s.inputs};
 	for (int i = 0; i < s.inputs; i++)
 		feed[i] = s.value[i];
@@ -243,10 +243,10 @@ static uint64_t try_program(uint64_t seed, int64_t rows, int64_t columns, uint32
 	fetch[0] = s.value[s.values - 1];
 	for (int i = 1; i < FETCHES; i++)
 		fetch[i] = s.value[s.inputs + draw(&s, s.values - s.inputs)];
-	run(&s, &(struct dfg_session_options){.threads = 1, .no_opt = true}, &step, feeds, want);
+	run_subject(&s, &(struct dfg_session_options){.threads = 1, .no_opt = true}, &step, feeds, want);
 	int most = rows * columns > 32 * 1024 ? 4 : 1; /* fewer elements are one block */
 	for (int threads = 1; threads <= most; threads *= 2) {
-		grouped += run(
+		grouped += run_subject(
 			&s, &(struct dfg_session_options){.threads = threads, .group_elements = group_elements}, &step, feeds, got);
 		expect_same(seed, &step, got, want);
 		for (int i = 0; i < FETCHES; i++)

@@ -142,10 +142,10 @@ static void a_header_that_unpacks_to_megabytes(void **state)
 	struct bytes *bytes = calloc(1, sizeof *bytes), *block = calloc(1, sizeof *block);
 	char value[4000];
 	memset(value, 'x', sizeof value);
-	add(block, "\x40\1a\x7f\xa1\x1e", 6); /* 127 + 33 + 30 * 128 = 4000 */
-	add(block, value, sizeof value);
+	add_bytes(block, "\x40\1a\x7f\xa1\x1e", 6); /* 127 + 33 + 30 * 128 = 4000 */
+	add_bytes(block, value, sizeof value);
 	for (int i = 0; i < 12000; i++)
-		add(block, "\xbe", 1);
+		add_bytes(block, "\xbe", 1);
 	add_frame(bytes, HEADERS, END_HEADERS, 1, block->at, block->count);
 	flood(bytes, 1);
 	free(block);

@@ -287,10 +287,10 @@ static void put_bomb(struct bytes *bytes)
 	struct bytes *block = calloc(1, sizeof *block);
 	char value[4000];
 	memset(value, 'x', sizeof value);
-	add(block, "\x40\1a\x7f\xa1\x1e", 6); /* a field of 4000 bytes, and then a byte for each more of it */
-	add(block, value, sizeof value);
+	add_bytes(block, "\x40\1a\x7f\xa1\x1e", 6); /* a field of 4000 bytes, and then a byte for each more of it */
+	add_bytes(block, value, sizeof value);
 	for (int i = 0; i < 12000; i++)
-		add(block, "\xbe", 1);
+		add_bytes(block, "\xbe", 1);
 	add_frame(bytes, HEADERS, END_HEADERS, 1, block->at, block->count);
 	free(block);
 }

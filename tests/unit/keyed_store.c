@@ -3,7 +3,7 @@
 #include "lib/exec/state/keyed_store.h"
 
 /* A value under the key: the key's own first number. */
-static void put(struct dfg_keyed_store *store, const int64_t *key)
+static void put_key(struct dfg_keyed_store *store, const int64_t *key)
 {
 	struct dfg_keyed_entry *entry;
 	struct dfg_tensor tensor;
@@ -15,7 +15,7 @@ static void put(struct dfg_keyed_store *store, const int64_t *key)
 	assert_null(tensor.buffer);
 }
 
-static int64_t get(struct dfg_keyed_store *store, const int64_t *key)
+static int64_t get_key(struct dfg_keyed_store *store, const int64_t *key)
 {
 	struct dfg_keyed_entry *entry;
 	assert_int_equal(dfg_keyed_store_find(store, key, &entry), DFG_ENTRY_FULL);
@@ -36,10 +36,10 @@ enum { MANY = 5000 };
 static void fill_and_empty(struct dfg_keyed_store *store, int64_t first, int64_t step)
 {
 	for (int64_t i = 0; i < MANY; i++)
-		put(store, &(int64_t){first + i * step});
+		put_key(store, &(int64_t){first + i * step});
 	assert_int_equal(store->live, MANY);
 	for (int64_t i = MANY - 1; i >= 0; i--)
-		assert_true(get(store, &(int64_t){first + i * step}) == first + i * step);
+		assert_true(get_key(store, &(int64_t){first + i * step}) == first + i * step);
 	for (int64_t i = 0; i < MANY; i++)
 		drop(store, &(int64_t){first + i * step});
 	assert_int_equal(store->live, 0);
@@ -88,7 +88,7 @@ static void entries_of_dropped_values_are_used_again(void **state)
 	struct dfg_keyed_store store;
 	dfg_keyed_store_init(&store, 1);
 	for (int64_t i = 0; i < MANY; i++) {
-		put(&store, &i);
+		put_key(&store, &i);
 		if (i >= 3)
 			drop(&store, &(int64_t){i - 3});
 	}
@@ -105,14 +105,14 @@ static void keys_may_be_pairs_or_nothing(void **state)
 	dfg_keyed_store_init(&one, 0);
 	for (int64_t i = 0; i < 70; i++)
 		for (int64_t j = 0; j <= i; j++)
-			put(&pairs, (int64_t[]){i, j});
+			put_key(&pairs, (int64_t[]){i, j});
 	for (int64_t i = 0; i < 70; i++) {
-		assert_true(get(&pairs, (int64_t[]){i, i / 2}) == i);
+		assert_true(get_key(&pairs, (int64_t[]){i, i / 2}) == i);
 		assert_int_equal(
 			dfg_keyed_store_find(&pairs, (int64_t[]){i, i + 1}, &(struct dfg_keyed_entry *){NULL}), DFG_ENTRY_EMPTY);
 	}
-	put(&one, &(int64_t){5});
-	assert_true(get(&one, &(int64_t){6}) == 5); /* there is no key to differ in */
+	put_key(&one, &(int64_t){5});
+	assert_true(get_key(&one, &(int64_t){6}) == 5); /* there is no key to differ in */
 	drop(&one, &(int64_t){5});
 	dfg_keyed_store_release(&pairs);
 	dfg_keyed_store_release(&one);
@@ -127,7 +127,7 @@ static void a_place_may_be_waited_for(void **state)
 	succeeds(dfg_keyed_store_reach(&store, &(int64_t){9}, &entry));
 	entry->mark = 77;
 	for (int64_t i = 10; i < 100; i++)
-		put(&store, &i);
+		put_key(&store, &i);
 	assert_int_equal(dfg_keyed_store_find(&store, &(int64_t){9}, &again), DFG_ENTRY_EMPTY);
 	assert_int_equal(again->mark, 77);
 	dfg_keyed_store_release(&store);

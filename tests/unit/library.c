@@ -40,7 +40,7 @@ static struct dfg_err *step_of(const struct dfg_graph *graph, struct dfg_session
 	return dfg_plan_run(plan, NULL, out);
 }
 
-static struct dfg_err *run(const char *text, struct dfg_tensor *out)
+static struct dfg_err *run_program(const char *text, struct dfg_tensor *out)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_graph graph;
@@ -67,7 +67,7 @@ static struct dfg_err *run(const char *text, struct dfg_tensor *out)
 static void agree(const char *text)
 {
 	struct dfg_tensor out[2] = {0};
-	succeeds(run(text, out));
+	succeeds(run_program(text, out));
 	if (!dfg_shape_equal(&out[0].shape, &out[1].shape))
 		fail_msg("%s: got %s, want %s", text, dfg_shape_words(&out[0].shape).s, dfg_shape_words(&out[1].shape).s);
 	for (int64_t i = 0; i < dfg_shape_count(&out[0].shape); i++) {

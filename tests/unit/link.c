@@ -9,7 +9,7 @@
  * is a row in link_kinds.h, a new claim a row in `claims`.
  */
 
-static struct dfg_err *put(struct dfg_link *link, const struct dfg_message *message)
+static struct dfg_err *put_message(struct dfg_link *link, const struct dfg_message *message)
 {
 	return link->kind->send(link, message);
 }
@@ -21,7 +21,7 @@ static void crosses(struct pair *pair, enum dfg_dtype dtype, const struct dfg_sh
 	struct dfg_message message = {.key = {.step = 1, .number = (uint32_t)before}};
 	struct dfg_tensor wanted = tensor_of(dtype, shape, (unsigned)before + 1);
 	succeeds(dfg_tensor_copy(&wanted, &message.tensor));
-	succeeds(put(pair->a, &message));
+	succeeds(put_message(pair->a, &message));
 	dfg_tensor_release(&message.tensor);
 	inbox_wait(&pair->at_b, before + 1);
 	struct dfg_message got = inbox_at(&pair->at_b, before);
@@ -96,10 +96,10 @@ static void keys_of_every_depth(const struct kind *kind)
 		message.dead = depth % 2;
 		if (depth)
 			message.key.iteration[depth - 1] = INT64_MAX - depth;
-		succeeds(put(pair.a, &message));
+		succeeds(put_message(pair.a, &message));
 	}
 	message.key.depth = DFG_LINK_DEPTH + 1;
-	fails(put(pair.a, &message), DFG_DATA, "in 17 nested loops");
+	fails(put_message(pair.a, &message), DFG_DATA, "in 17 nested loops");
 	inbox_wait(&pair.at_b, DFG_LINK_DEPTH + 1);
 	for (uint32_t depth = 0; depth <= DFG_LINK_DEPTH; depth++) {
 		struct dfg_message got = inbox_at(&pair.at_b, depth);
@@ -118,10 +118,10 @@ static void dead_and_control(const struct kind *kind)
 	struct dfg_shape shape = DFG_SHAPE_VECTOR(3);
 	struct dfg_message dead = {.dead = true, .key = {.step = 2, .number = 7}};
 	struct dfg_message control = {.kind = DFG_MESSAGE_CONTROL, .key = {.number = 9}};
-	succeeds(put(pair.b, &dead));
-	succeeds(put(pair.b, &control));
+	succeeds(put_message(pair.b, &dead));
+	succeeds(put_message(pair.b, &control));
 	control.tensor = tensor_of(DFG_STRING, &shape, 30);
-	succeeds(put(pair.b, &control));
+	succeeds(put_message(pair.b, &control));
 	inbox_wait(&pair.at_a, 3);
 	struct dfg_message got = inbox_at(&pair.at_a, 0);
 	assert_true(got.dead && got.kind == DFG_MESSAGE_TENSOR && got.key.number == 7 && !got.tensor.dtype);
@@ -141,7 +141,7 @@ static void handles_stay(const struct kind *kind)
 	begin(&pair, kind, false);
 	struct dfg_message message = {0};
 	succeeds(dfg_tensor_new(DFG_RESOURCE, &DFG_SHAPE_SCALAR, &message.tensor));
-	fails(put(pair.a, &message), DFG_DATA, "a tensor of resource cannot leave its worker");
+	fails(put_message(pair.a, &message), DFG_DATA, "a tensor of resource cannot leave its worker");
 	dfg_tensor_release(&message.tensor);
 	send_int(pair.a, 0, 1);
 	inbox_wait(&pair.at_b, 1);
@@ -158,7 +158,7 @@ static void large_and_small(const struct kind *kind)
 	struct dfg_message large = {.key = {.step = 1, .number = KEY}, .tensor = tensor_of(DFG_U8, &shape, 5)};
 	pthread_mutex_lock(&pair.at_b.lock);
 	send_int(pair.a, 0, 0);
-	succeeds(put(pair.a, &large));
+	succeeds(put_message(pair.a, &large));
 	send_int(pair.a, KEY, -1);
 	for (int i = 1; i < SMALL; i++)
 		send_int(pair.a, (uint32_t)i, i);
@@ -196,7 +196,7 @@ static void sends_do_not_wait(const struct kind *kind)
 			.key = {.step = 1, .number = i}, .tensor = tensor_of(DFG_U8, &DFG_SHAPE_VECTOR(BYTES), i)};
 	pthread_mutex_lock(&pair.at_b.lock);
 	for (unsigned i = 0; i < COUNT; i++) {
-		succeeds(put(pair.a, &large[i]));
+		succeeds(put_message(pair.a, &large[i]));
 		send_int(pair.a, COUNT + i, (int)i);
 	}
 	pthread_mutex_unlock(&pair.at_b.lock);
@@ -233,7 +233,7 @@ static void *send_many(void *arg)
 			struct dfg_shape shape = DFG_SHAPE_VECTOR(100000 + i);
 			struct dfg_message message = {.key = {.step = 1, .number = sender->number, .depth = 1, .iteration = {i}}};
 			message.tensor = tensor_of(DFG_I16, &shape, (unsigned)i);
-			err = put(sender->link, &message);
+			err = put_message(sender->link, &message);
 			dfg_tensor_release(&message.tensor);
 		} else {
 			err = try_send_int(sender->link, sender->number, i);
@@ -301,9 +301,9 @@ static void counts_are_right(const struct kind *kind)
 	struct dfg_message message = {.key = {.number = 1}};
 	message.tensor =
 		(struct dfg_tensor){.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(3), .data = words, .capacity = sizeof words};
-	succeeds(put(pair.a, &message));
+	succeeds(put_message(pair.a, &message));
 	send_int(pair.a, 2, 2);
-	succeeds(put(pair.a, &(struct dfg_message){.dead = true, .key = {.number = 3}}));
+	succeeds(put_message(pair.a, &(struct dfg_message){.dead = true, .key = {.number = 3}}));
 	inbox_wait(&pair.at_b, 3);
 	crosses(&pair, DFG_F64, &DFG_SHAPE_VECTOR(100000));
 	const struct dfg_link_counts *a = &pair.a->counts, *b = &pair.b->counts;

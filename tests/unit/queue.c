@@ -32,7 +32,7 @@ static uint32_t find(const struct dfg_graph *graph, const char *name)
 	return 0;
 }
 
-static void *run(void *step_)
+static void *run_step(void *step_)
 {
 	struct step *step = step_;
 	const struct dfg_graph *graph = &step->program->graph;
@@ -52,17 +52,17 @@ static void *run(void *step_)
 	return NULL;
 }
 
-static void put(struct program *program, double x)
+static void put_number(struct program *program, double x)
 {
 	struct step step = {.program = program, .target = "put", .x = x};
-	run(&step);
+	run_step(&step);
 	succeeds(step.err);
 }
 
-static double get(struct program *program, const char *what)
+static double get_number(struct program *program, const char *what)
 {
 	struct step step = {.program = program, .fetch = what};
-	run(&step);
+	run_step(&step);
 	succeeds(step.err);
 	double value = !strcmp(what, "size") ? (double)dfg_tensor_int(&step.out, 0) : dfg_tensor_float(&step.out, 0);
 	dfg_tensor_release(&step.out);
@@ -83,13 +83,13 @@ static void elements_come_in_their_order(void **state)
 	for (int variant = 0; variant < PROGRAM_VARIANTS; variant++) {
 		struct program program;
 		begin(&program, variant, false);
-		put(&program, 1.5);
-		put(&program, 2.5);
-		assert_true(get(&program, "size") == 2);
-		assert_true(get(&program, "get") == 1.5);
-		put(&program, 3.5);
-		assert_true(get(&program, "get") == 2.5);
-		assert_true(get(&program, "get") == 3.5);
+		put_number(&program, 1.5);
+		put_number(&program, 2.5);
+		assert_true(get_number(&program, "size") == 2);
+		assert_true(get_number(&program, "get") == 1.5);
+		put_number(&program, 3.5);
+		assert_true(get_number(&program, "get") == 2.5);
+		assert_true(get_number(&program, "get") == 3.5);
 		program_end(&program);
 	}
 }
@@ -100,14 +100,14 @@ static void a_step_that_nothing_can_help_fails(void **state)
 	struct program program;
 	begin(&program, 0, true);
 	struct step step = {.program = &program, .fetch = "get"};
-	run(&step);
+	run_step(&step);
 	fails(step.err, DFG_DATA, "deadlock: no runnable node can wake it");
-	put(&program, 1);
-	put(&program, 2);
+	put_number(&program, 1);
+	put_number(&program, 2);
 	step = (struct step){.program = &program, .target = "put", .x = 3};
-	run(&step);
+	run_step(&step);
 	fails(step.err, DFG_DATA, "deadlock: no runnable node can wake it");
-	assert_true(get(&program, "size") == 2);
+	assert_true(get_number(&program, "size") == 2);
 	program_end(&program);
 }
 
@@ -117,14 +117,14 @@ static void what_was_taken_in_vain_is_there_again(void **state)
 	(void)state;
 	struct program program;
 	begin(&program, 0, true);
-	put(&program, 4);
-	put(&program, 5);
+	put_number(&program, 4);
+	put_number(&program, 5);
 	struct step step = {.program = &program, .fetch = "three"};
-	run(&step);
+	run_step(&step);
 	fails(step.err, DFG_DATA, "deadlock: no runnable node can wake it");
-	assert_true(get(&program, "size") == 2);
-	assert_true(get(&program, "get") == 4);
-	assert_true(get(&program, "get") == 5);
+	assert_true(get_number(&program, "size") == 2);
+	assert_true(get_number(&program, "get") == 4);
+	assert_true(get_number(&program, "get") == 5);
 	program_end(&program);
 }
 
@@ -136,12 +136,12 @@ static void steps_wait_for_each_other(void **state)
 		struct program program;
 		pthread_t thread;
 		begin(&program, round % PROGRAM_VARIANTS, false);
-		put(&program, 1);
-		put(&program, 2);
+		put_number(&program, 1);
+		put_number(&program, 2);
 		struct step taking = {.program = &program, .fetch = "three"};
 		struct step putting = {.program = &program, .target = "put", .x = 3};
-		assert_int_equal(pthread_create(&thread, NULL, run, round % 2 ? &putting : &taking), 0);
-		run(round % 2 ? &taking : &putting);
+		assert_int_equal(pthread_create(&thread, NULL, run_step, round % 2 ? &putting : &taking), 0);
+		run_step(round % 2 ? &taking : &putting);
 		pthread_join(thread, NULL);
 		succeeds(putting.err);
 		succeeds(taking.err);
@@ -159,10 +159,10 @@ static void a_step_that_waits_ends_with_its_time(void **state)
 	const struct dfg_session_options options = {.timeout = 0.02};
 	succeeds(program_begin(&program, TEXT, &options));
 	struct step step = {.program = &program, .fetch = "get"};
-	run(&step);
+	run_step(&step);
 	fails(step.err, DFG_DEADLINE, "");
-	put(&program, 9);
-	assert_true(get(&program, "get") == 9);
+	put_number(&program, 9);
+	assert_true(get_number(&program, "get") == 9);
 	program_end(&program);
 }
 
@@ -171,19 +171,19 @@ static void a_closed_queue_gives_what_it_has(void **state)
 	(void)state;
 	struct program program;
 	begin(&program, 0, true);
-	put(&program, 7);
+	put_number(&program, 7);
 	struct step step = {.program = &program, .target = "close"};
-	run(&step);
+	run_step(&step);
 	succeeds(step.err);
 	step = (struct step){.program = &program, .target = "put", .x = 8};
-	run(&step);
+	run_step(&step);
 	fails(step.err, DFG_DATA, "queue 'q' is closed");
 	step = (struct step){.program = &program, .fetch = "three"};
-	run(&step);
+	run_step(&step);
 	fails(step.err, DFG_DATA, "queue 'q' is closed and has 1 elements, fewer than the 3 requested");
-	assert_true(get(&program, "get") == 7);
+	assert_true(get_number(&program, "get") == 7);
 	step = (struct step){.program = &program, .fetch = "get"};
-	run(&step);
+	run_step(&step);
 	fails(step.err, DFG_DATA, "queue 'q' is closed and has 0 elements, fewer than the 1 requested");
 	program_end(&program);
 }

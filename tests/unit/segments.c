@@ -60,7 +60,7 @@ static void end(struct slopes *s)
 }
 
 /* Four elements of x, and n. */
-static struct dfg_stats run(
+static struct dfg_stats run_slopes(
 	struct slopes *s, const struct dfg_session_options *options, int32_t n, struct dfg_tensor *out)
 {
 	double x[4] = {0.7, -0.3, 1.1, 0.2};
@@ -112,10 +112,10 @@ static bool agree(const struct dfg_tensor *got, const struct dfg_tensor *want, b
 static void compare(struct slopes *plain, struct slopes *other, const char *text, int32_t n, int policy)
 {
 	struct dfg_tensor want[RESULTS], got[RESULTS];
-	run(plain, &(struct dfg_session_options){.threads = 1}, n, want);
+	run_slopes(plain, &(struct dfg_session_options){.threads = 1}, n, want);
 	for (int variant = 0; variant < 6; variant++) {
 		struct dfg_session_options options = program_variant(variant);
-		run(other, &options, n, got);
+		run_slopes(other, &options, n, got);
 		for (uint32_t i = 0; i < plain->results; i++)
 			if (!agree(&got[i], &want[i], i < 2))
 				fail_msg("%s\nn = %d, policy %d, variant %d: result %u is %.17g, not %.17g", text, n, policy, variant,
@@ -256,7 +256,7 @@ static void numbers_are_drawn_once(void **state)
 			&policies[policy], 1);
 		for (int variant = 0; variant < 4; variant++) {
 			struct dfg_session_options options = program_variant(variant);
-			run(&s, &options, 11, out);
+			run_slopes(&s, &options, 11, out);
 			double y = *(double *)out[0].data, slope = *(double *)out[1].data;
 			assert_true(fabs(slope * 0.7 / y - 1) < 1e-14);
 			release(out, 2);
@@ -280,7 +280,7 @@ static void a_loop_whose_condition_draws_numbers_is_left_and_that_is_said(void *
 	assert_non_null(s.notes.s);
 	assert_non_null(strstr(s.notes.s, "keeps the values of all iterations: 'v/RandomUniform'"));
 	assert_non_null(strstr(s.notes.s, "is part of the condition and cannot be computed twice"));
-	run(&s, &(struct dfg_session_options){.threads = 1}, 0, out);
+	run_slopes(&s, &(struct dfg_session_options){.threads = 1}, 0, out);
 	assert_true(fabs(*(double *)out[1].data * 0.7 / *(double *)out[0].data - 1) < 1e-14);
 	release(out, 2);
 	end(&s);
@@ -291,7 +291,7 @@ static size_t peak_of(const char *text, const struct dfg_remat *remat, int32_t n
 	struct slopes s;
 	struct dfg_tensor out[RESULTS];
 	begin(&s, text, remat, 1);
-	struct dfg_stats stats = run(&s, &(struct dfg_session_options){.threads = 1}, n, out);
+	struct dfg_stats stats = run_slopes(&s, &(struct dfg_session_options){.threads = 1}, n, out);
 	release(out, 2);
 	end(&s);
 	return stats.peak_bytes;

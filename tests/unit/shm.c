@@ -86,7 +86,7 @@ static void echo(struct dfg_link *link, struct inbox *inbox)
 		if (!there)
 			return;
 		struct dfg_message message = inbox_at(inbox, i);
-		must(put(link, &message));
+		must(put_message(link, &message));
 	}
 }
 
@@ -102,7 +102,7 @@ static void messages_cross_processes(void **state)
 	}
 	struct dfg_shape shape = {.rank = 2, .dim = {64, 1 << 20}};
 	struct dfg_message message = {.tensor = tensor_of(DFG_I8, &shape, 3)};
-	succeeds(put(process.link, &message));
+	succeeds(put_message(process.link, &message));
 	inbox_wait(&process.inbox, 1001);
 	struct dfg_message got = inbox_at(&process.inbox, 1000);
 	expect_tensor(&got.tensor, &message.tensor);
@@ -139,7 +139,7 @@ static void send_large_for_ever(struct dfg_link *link, struct inbox *inbox)
 	struct dfg_shape shape = DFG_SHAPE_VECTOR(5 << 20);
 	for (uint32_t i = 0;; i++) {
 		struct dfg_message message = {.key = {.number = i}, .tensor = tensor_of(DFG_U8, &shape, i)};
-		must(put(link, &message));
+		must(put_message(link, &message));
 		dfg_tensor_release(&message.tensor);
 	}
 }
@@ -172,7 +172,7 @@ static void a_stopped_peer_is_waited_for_by_nobody(void **state)
 	struct dfg_shape shape = DFG_SHAPE_VECTOR(1 << 18);
 	for (uint32_t i = 0; i < COUNT; i++) {
 		struct dfg_message message = {.key = {.number = i}, .tensor = tensor_of(DFG_U8, &shape, i)};
-		succeeds(put(process.link, &message));
+		succeeds(put_message(process.link, &message));
 		dfg_tensor_release(&message.tensor);
 	}
 	assert_int_equal(inbox_count(&process.inbox), 0);
@@ -397,7 +397,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 		if (!err)
 			err = dfg_shm_accept(ends.b, HERE, MS, &ends.link_b);
 		if (!err)
-			err = put(ends.link_a, &message);
+			err = put_message(ends.link_a, &message);
 		if (!err)
 			err = try_send_int(ends.link_a, 0, 1);
 		struct timespec until = seconds_from_now(60);

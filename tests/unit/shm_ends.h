@@ -21,7 +21,7 @@ static inline struct dfg_err *shm_new(uint32_t self, struct inbox *inbox, struct
 		out_shm);
 }
 
-static inline struct dfg_err *put(struct dfg_link *link, const struct dfg_message *message)
+static inline struct dfg_err *put_message(struct dfg_link *link, const struct dfg_message *message)
 {
 	return link->kind->send(link, message);
 }

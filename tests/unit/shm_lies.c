@@ -147,7 +147,7 @@ static void an_impossible_position_ends_the_link(void **state)
 	struct shm_link *link = (struct shm_link *)ends.link_a;
 	pthread_mutex_lock(&link->reading); /* it reads nothing, but says so */
 	atomic_store(&link->in.way->read, UINT64_C(1) << 60);
-	succeeds(put(ends.link_b, &message));
+	succeeds(put_message(ends.link_b, &message));
 	dfg_tensor_release(&message.tensor);
 	inbox_wait_lost(&ends.at_b);
 	pthread_mutex_unlock(&link->reading);

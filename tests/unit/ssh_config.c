@@ -27,7 +27,7 @@ static int leave(void **state)
 	return rmdir(".ssh") || chdir("/") || rmdir(directory);
 }
 
-static void put(const char *path, const char *text)
+static void put_file(const char *path, const char *text)
 {
 	FILE *file = fopen(path, "w");
 	assert_non_null(file);
@@ -37,7 +37,7 @@ static void put(const char *path, const char *text)
 
 static struct dfg_err *look(const char *text, const char *host)
 {
-	put("config", text);
+	put_file("config", text);
 	return dfg_ssh_config_read(&(struct dfg_ssh_wish){.file = "./config", .host = host}, &arena, &entry);
 }
 
@@ -89,7 +89,7 @@ static void patterns_are_stars_and_question_marks_and_a_no(void **state)
 static void what_is_wished_goes_before_the_file(void **state)
 {
 	(void)state;
-	put("config", "User me\nPort 23\nProxyJump gate\n");
+	put_file("config", "User me\nPort 23\nProxyJump gate\n");
 	const struct dfg_ssh_wish wish = {.file = "config", .host = "a", .user = "you", .port = 24, .jump = "other"};
 	succeeds(dfg_ssh_config_read(&wish, &arena, &entry));
 	assert_string_equal(entry.user, "you");
@@ -217,13 +217,13 @@ static void a_proxy_command_is_the_remainder_of_its_line(void **state)
 static void files_are_included_where_the_block_holds(void **state)
 {
 	(void)state;
-	put(".ssh/more", "Port 26\nHost b\n  User other\n");
+	put_file(".ssh/more", "Port 26\nHost b\n  User other\n");
 	succeeds(look("Host a\n  Include more\n  User me\n", "a"));
 	assert_int_equal(entry.port, 26);
 	assert_string_equal(entry.user, "me");
 	succeeds(look("Host a\n  Include more\n", "b"));
 	assert_int_equal(entry.port, 22);
-	put(".ssh/more", "Include more\n");
+	put_file(".ssh/more", "Include more\n");
 	fails(look("Include ~/.ssh/mo*\n", "a"), DFG_CONFIG, "files include each other");
 }
 
@@ -245,7 +245,7 @@ static void the_own_file_need_not_be_there_but_is_only_ones_own(void **state)
 	(void)state;
 	const struct dfg_ssh_wish wish = {.host = "a"};
 	succeeds(dfg_ssh_config_read(&wish, &arena, &entry));
-	put(".ssh/config", "Port 27\n");
+	put_file(".ssh/config", "Port 27\n");
 	assert_int_equal(chmod(".ssh/config", 0600), 0);
 	succeeds(dfg_ssh_config_read(&wish, &arena, &entry));
 	assert_int_equal(entry.port, 27);

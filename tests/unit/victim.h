@@ -54,7 +54,7 @@ struct bytes {
 	size_t count;
 };
 
-static inline void add(struct bytes *bytes, const void *more, size_t count)
+static inline void add_bytes(struct bytes *bytes, const void *more, size_t count)
 {
 	assert_true(bytes->count + count <= sizeof bytes->at);
 	memcpy(bytes->at + bytes->count, more, count);
@@ -66,24 +66,24 @@ static inline void add_frame(
 {
 	uint8_t head[9] = {(uint8_t)(count >> 16), (uint8_t)(count >> 8), (uint8_t)count, (uint8_t)type, (uint8_t)flags,
 		(uint8_t)(stream >> 24), (uint8_t)(stream >> 16), (uint8_t)(stream >> 8), (uint8_t)stream};
-	add(bytes, head, sizeof head);
+	add_bytes(bytes, head, sizeof head);
 	if (count)
-		add(bytes, payload, count);
+		add_bytes(bytes, payload, count);
 }
 
 static inline void add_preface(struct bytes *bytes)
 {
-	add(bytes, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24);
+	add_bytes(bytes, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24);
 	add_frame(bytes, SETTINGS, 0, 0, NULL, 0);
 }
 
 /* Literal, never indexed; both shorter than 127. */
 static inline void add_field(struct bytes *block, const char *name, const char *value)
 {
-	add(block, (uint8_t[]){0x10, (uint8_t)strlen(name)}, 2);
-	add(block, name, strlen(name));
-	add(block, (uint8_t[]){(uint8_t)strlen(value)}, 1);
-	add(block, value, strlen(value));
+	add_bytes(block, (uint8_t[]){0x10, (uint8_t)strlen(name)}, 2);
+	add_bytes(block, name, strlen(name));
+	add_bytes(block, (uint8_t[]){(uint8_t)strlen(value)}, 1);
+	add_bytes(block, value, strlen(value));
 }
 
 static inline void add_fields(struct bytes *block, const char *bearer)

@@ -384,7 +384,7 @@ static struct dfg_err *check_same(
 }
 
 /* Adds the contribution to the bucket, which it begins if it is the first of the step. */
-static struct dfg_err *add(struct dfg_group *group, struct group_bucket *bucket,
+static struct dfg_err *add_contribution(struct dfg_group *group, struct group_bucket *bucket,
 	const struct dfg_contribution *contribution, struct outbox *outbox)
 {
 	struct dfg_buffer *value;
@@ -409,7 +409,7 @@ struct dfg_err *dfg_group_contribute(struct dfg_group *group, const struct dfg_c
 	struct outbox outbox = {0};
 	DFG_TRY(dfg_group_bucket(group, contribution->bucket, &bucket));
 	pthread_mutex_lock(&bucket->lock);
-	struct dfg_err *err = add(group, bucket, contribution, &outbox);
+	struct dfg_err *err = add_contribution(group, bucket, contribution, &outbox);
 	pthread_mutex_unlock(&bucket->lock);
 	return dfg_outbox_send(group, &outbox, err);
 }

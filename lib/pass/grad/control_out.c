@@ -19,7 +19,7 @@ void dfg_control_out_release(struct dfg_control_out *o)
 	dfg_arena_release(&o->arena);
 }
 
-static struct dfg_err *add(struct dfg_control_out *o, const char *op, const struct dfg_edge *in, uint32_t n_in,
+static struct dfg_err *add_node(struct dfg_control_out *o, const char *op, const struct dfg_edge *in, uint32_t n_in,
 	uint32_t n_control, uint32_t *out_node)
 {
 	const struct dfg_new_node node = {.op = op, .name = o->name, .in = in, .n_in = n_in, .n_control = n_control};
@@ -30,7 +30,7 @@ static struct dfg_err *add(struct dfg_control_out *o, const char *op, const stru
 static struct dfg_err *trigger(struct dfg_control_out *o, uint32_t node, uint32_t *out_node)
 {
 	const struct dfg_edge control = {node, DFG_CONTROL};
-	return add(o, "ControlTrigger", &control, 0, 1, out_node);
+	return add_node(o, "ControlTrigger", &control, 0, 1, out_node);
 }
 
 static struct dfg_err *enter(struct dfg_control_out *o, const struct dfg_loop *loop, uint32_t *out_node)
@@ -56,12 +56,12 @@ static struct dfg_err *leave(struct dfg_control_out *o, const struct dfg_loop *l
 		return DFG_ERR(DFG_DATA, "loop '%.*s' has no LoopCond", (int)loop->name.length, loop->name.s);
 	DFG_TRY(trigger(o, node, &done));
 	DFG_TRY(enter(o, loop, &entered));
-	DFG_TRY(add(o, "Merge", (struct dfg_edge[]){{entered, 0}, {entered, 0}}, 2, 0, &merge));
-	DFG_TRY(add(o, "Switch", (struct dfg_edge[]){{merge, 0}, {loop->condition, 0}}, 2, 0, &switch_node));
-	DFG_TRY(add(o, "Identity", (struct dfg_edge[]){{switch_node, 1}, {done, DFG_CONTROL}}, 1, 1, &next));
-	DFG_TRY(add(o, "NextIteration", (struct dfg_edge[]){{next, 0}}, 1, 0, &next));
+	DFG_TRY(add_node(o, "Merge", (struct dfg_edge[]){{entered, 0}, {entered, 0}}, 2, 0, &merge));
+	DFG_TRY(add_node(o, "Switch", (struct dfg_edge[]){{merge, 0}, {loop->condition, 0}}, 2, 0, &switch_node));
+	DFG_TRY(add_node(o, "Identity", (struct dfg_edge[]){{switch_node, 1}, {done, DFG_CONTROL}}, 1, 1, &next));
+	DFG_TRY(add_node(o, "NextIteration", (struct dfg_edge[]){{next, 0}}, 1, 0, &next));
 	o->builder->graph->node[merge].in[1] = (struct dfg_edge){next, 0};
-	return add(o, "Exit", (struct dfg_edge[]){{switch_node, 0}}, 1, 0, out_node);
+	return add_node(o, "Exit", (struct dfg_edge[]){{switch_node, 0}}, 1, 0, out_node);
 }
 
 struct dfg_err *dfg_control_out_of(struct dfg_control_out *o, uint32_t node, uint32_t *out_node)

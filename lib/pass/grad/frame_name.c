@@ -14,7 +14,7 @@ static bool is_taken(const struct dfg_gradient_frames *m, const char *name)
 	return false;
 }
 
-static struct dfg_err *add(struct dfg_gradient_frames *m, uint32_t loop, uint32_t base, const char **out_name)
+static struct dfg_err *add_name(struct dfg_gradient_frames *m, uint32_t loop, uint32_t base, const char **out_name)
 {
 	const struct dfg_string of = m->loops.loop[loop].name;
 	struct dfg_made_frame *frame = dfg_arena_zeros(&m->arena, 1, sizeof *frame);
@@ -37,5 +37,5 @@ struct dfg_err *dfg_frame_name(struct dfg_gradient_frames *m, uint32_t loop, uin
 			*out_name = frame->name;
 			return NULL;
 		}
-	return add(m, loop, base, out_name);
+	return add_name(m, loop, base, out_name);
 }

@@ -62,7 +62,8 @@ struct dfg_scope dfg_backprop_scope(const struct dfg_backprop *s, uint32_t n)
 }
 
 /* Adds a cotangent of a tensor, from the present location. */
-static struct dfg_err *add(struct dfg_backprop *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
+static struct dfg_err *add_cotangent(
+	struct dfg_backprop *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
 {
 	if (s->paths)
 		return dfg_control_gradient_add(s, edge, cotangent);
@@ -141,7 +142,7 @@ static struct dfg_err *hand_back(struct dfg_backprop *s, const struct dfg_gradie
 {
 	for (uint32_t i = 0; i < node->call->n_in; i++)
 		if (node->wanted[i] && node->dx[i].kind != DFG_NO_COTANGENT)
-			DFG_TRY(add(s, node->in[i], &node->dx[i]));
+			DFG_TRY(add_cotangent(s, node->in[i], &node->dx[i]));
 	return NULL;
 }
 
@@ -160,7 +161,7 @@ static struct dfg_err *pass_rows(struct dfg_backprop *s, uint32_t n, bool *out_d
 	struct dfg_edge in = node->in[0];
 	DFG_TRY(total(s, (struct dfg_edge){n, 0}, &dy));
 	*out_done = true;
-	return add(s, in, &dy);
+	return add_cotangent(s, in, &dy);
 }
 
 /* Sets up the gradient's context for a node, in scratch memory that is released batch by batch. */
@@ -394,7 +395,7 @@ static struct dfg_err *begin(
 			one.value = dy[i];
 		else
 			DFG_TRY(dfg_make_filled(&(struct dfg_make){s->builder, scope.s}, of[i], 1, &one.value));
-		DFG_TRY(add(s, of[i], &one));
+		DFG_TRY(add_cotangent(s, of[i], &one));
 	}
 	return NULL;
 }

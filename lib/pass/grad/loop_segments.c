@@ -17,7 +17,7 @@ struct maker {
 	struct dfg_edge limit, full; /* the most iterations of the segment; whether it had as many */
 };
 
-static struct dfg_err *make(struct maker *s, const char *op, const struct dfg_edge *in, uint32_t n_in,
+static struct dfg_err *make_op(struct maker *s, const char *op, const struct dfg_edge *in, uint32_t n_in,
 	const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge)
 {
 	char *name = dfg_arena_path(s->scratch, s->frame, op);
@@ -32,12 +32,12 @@ static struct dfg_err *make(struct maker *s, const char *op, const struct dfg_ed
 static struct dfg_err *make2(
 	struct maker *s, const char *op, struct dfg_edge a, struct dfg_edge b, struct dfg_edge *out_edge)
 {
-	return make(s, op, (struct dfg_edge[]){a, b}, 2, NULL, 0, out_edge);
+	return make_op(s, op, (struct dfg_edge[]){a, b}, 2, NULL, 0, out_edge);
 }
 
 static struct dfg_err *make1(struct maker *s, const char *op, struct dfg_edge in, struct dfg_edge *out_edge)
 {
-	return make(s, op, &in, 1, NULL, 0, out_edge);
+	return make_op(s, op, &in, 1, NULL, 0, out_edge);
 }
 
 /* A scalar that is live where the pivot is. */
@@ -63,7 +63,7 @@ static struct dfg_err *enter(
 		DFG_ATTR_B("is_constant", constant),
 		DFG_ATTR_I("parallel_iterations", s->loop->window),
 	};
-	return make(s, "Enter", &edge, 1, attr, 3, out_edge);
+	return make_op(s, "Enter", &edge, 1, attr, 3, out_edge);
 }
 
 static struct dfg_err *enter_segments(struct maker *s, struct dfg_edge edge, bool constant, struct dfg_edge *out_edge)
@@ -83,7 +83,7 @@ static void know(struct maker *s, struct dfg_edge like, uint32_t node)
 /* The Merge of a loop variable of either loop; close() sets its second input. */
 static struct dfg_err *merge(struct maker *s, struct dfg_edge entered, struct dfg_edge *out_merge)
 {
-	return make(s, "Merge", (struct dfg_edge[]){entered, {DFG_NONE, 0}}, 2, &DFG_ATTR_I("N", 2), 1, out_merge);
+	return make_op(s, "Merge", (struct dfg_edge[]){entered, {DFG_NONE, 0}}, 2, &DFG_ATTR_I("N", 2), 1, out_merge);
 }
 
 static struct dfg_err *close(struct maker *s, struct dfg_edge merge, struct dfg_edge next)
@@ -115,7 +115,7 @@ static struct dfg_err *begin(struct maker *s, struct dfg_edge *out_go)
 	DFG_TRY(constant(s, DFG_BOOL, true, s->around, out_go));
 	DFG_TRY(enter_segments(s, *out_go, false, out_go));
 	DFG_TRY(merge(s, *out_go, out_go));
-	DFG_TRY(make(s, "LoopCond", out_go, 1, &DFG_ATTR_B(DFG_SEGMENTS, true), 1, &s->condition));
+	DFG_TRY(make_op(s, "LoopCond", out_go, 1, &DFG_ATTR_B(DFG_SEGMENTS, true), 1, &s->condition));
 	DFG_TRY(constant(s, DFG_I32, 0, s->around, &zero));
 	DFG_TRY(enter_segments(s, zero, false, &zero));
 	DFG_TRY(merge(s, zero, &merge_of));

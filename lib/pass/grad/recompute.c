@@ -185,7 +185,7 @@ static struct dfg_err *list_needs(struct copying *c, struct copy *copy)
 	return lost ? add_copy(c, copy) : NULL;
 }
 
-static struct dfg_err *push(struct copying *c, struct dfg_edge edge)
+static struct dfg_err *push_edge(struct copying *c, struct dfg_edge edge)
 {
 	struct copy copy = {.edge = edge, .store = {DFG_NONE, 0}};
 	if (dfg_edge_map_find(&c->m->map, key_of(c, edge)))
@@ -313,11 +313,11 @@ static struct dfg_err *load_instead(struct copying *c, const struct copy *copy)
 /* Copies the tensor's node after all nodes that it depends on, except through a NextIteration. */
 static struct dfg_err *copy_tree(struct copying *c, struct dfg_edge edge)
 {
-	DFG_TRY(push(c, edge));
+	DFG_TRY(push_edge(c, edge));
 	while (c->depth) {
 		struct copy *top = &c->stack[c->depth - 1];
 		if (top->at < top->n_needs) {
-			DFG_TRY(push(c, top->needs[top->at++]));
+			DFG_TRY(push_edge(c, top->needs[top->at++]));
 			continue;
 		}
 		const struct copy copy = *top;

@@ -71,8 +71,8 @@ static struct dfg_err *widen_all(
 }
 
 /* Makes a node of the pass, named after the value that it keeps. */
-static struct dfg_err *make(struct dfg_gradient_frames *m, uint32_t value, const struct dfg_location *location,
-	const struct dfg_own_node *node, struct dfg_edge *out_edge)
+static struct dfg_err *make_tape_node(struct dfg_gradient_frames *m, uint32_t value,
+	const struct dfg_location *location, const struct dfg_own_node *node, struct dfg_edge *out_edge)
 {
 	const char *outer = m->scope;
 	if (value < m->count && !(m->scope = dfg_arena_path(&m->arena, m->prefix, node_of(m, value)->name)))
@@ -87,7 +87,7 @@ static struct dfg_err *make_save(struct dfg_gradient_frames *m, const struct dfg
 	struct dfg_edge *in, uint32_t count, struct dfg_edge *out_store)
 {
 	DFG_TRY(widen_all(m, location, in + 1, count));
-	return make(
+	return make_tape_node(
 		m, in[0].node, location, &(struct dfg_own_node){.op = "Dfg>Save", .in = in, .n_in = count + 1}, out_store);
 }
 
@@ -144,7 +144,7 @@ static struct dfg_err *load(struct dfg_gradient_frames *m, struct dfg_edge store
 		DFG_TRY(dfg_gradient_frames_bring(m, in[i], location, &in[i]));
 		DFG_TRY(widen(m, dtype, location, &in[i]));
 	}
-	return make(m, node_of(m, store.node)->in[0].node, location,
+	return make_tape_node(m, node_of(m, store.node)->in[0].node, location,
 		&(struct dfg_own_node){.op = "Dfg>Load", .in = in, .n_in = count + 1, .attr = &type, .n_attr = 1}, out_edge);
 }
 

@@ -17,7 +17,7 @@ struct reach {
 	bool moves;         /* some input may be dead when the anchor is live */
 };
 
-static struct dfg_err *push(struct lower *l, struct dfg_edge edge)
+static struct dfg_err *push_edge(struct lower *l, struct dfg_edge edge)
 {
 	if (!dfg_reserve(&l->edge, &l->edge_capacity, (size_t)l->edges + 1, sizeof *l->edge))
 		return dfg_no_memory("the body of a function");
@@ -48,7 +48,7 @@ static struct dfg_err *add_input(struct inlining *in, uint32_t part, const char 
 		struct dfg_edge edge = in->binding->arg[first];
 		reach->inputs = true;
 		reach->moves |= !in->l->site[edge.node].is_fixed;
-		DFG_TRY(push(in->l, edge));
+		DFG_TRY(push_edge(in->l, edge));
 	}
 	return NULL;
 }
@@ -71,7 +71,7 @@ static struct dfg_err *add_output(struct inlining *in, uint32_t node, const char
 		width = 1;
 	}
 	for (uint32_t i = 0; i < width; i++)
-		DFG_TRY(push(in->l, (struct dfg_edge){node, (int32_t)(first + i)}));
+		DFG_TRY(push_edge(in->l, (struct dfg_edge){node, (int32_t)(first + i)}));
 	return NULL;
 }
 
@@ -98,7 +98,7 @@ static struct dfg_err *add_control(struct inlining *in, const char *text, struct
 		return DFG_ERR(DFG_DATA, "no node '%.200s'", text);
 	if (part >= in->body->function.n_in) {
 		reach->nodes = true;
-		return push(in->l, (struct dfg_edge){in->first + part - in->body->function.n_in, DFG_CONTROL});
+		return push_edge(in->l, (struct dfg_edge){in->first + part - in->body->function.n_in, DFG_CONTROL});
 	}
 	uint32_t first = in->binding->instance->in_first[part];
 	if (first == in->binding->instance->in_first[part + 1])
@@ -106,7 +106,7 @@ static struct dfg_err *add_control(struct inlining *in, const char *text, struct
 	uint32_t node = in->binding->arg[first].node;
 	if (role_of(in->l, node) == DFG_SWITCH || in->l->site[node].is_fixed)
 		node = in->binding->anchor;
-	return node == DFG_NONE ? NULL : push(in->l, (struct dfg_edge){node, DFG_CONTROL});
+	return node == DFG_NONE ? NULL : push_edge(in->l, (struct dfg_edge){node, DFG_CONTROL});
 }
 
 /*
@@ -154,7 +154,7 @@ static struct dfg_err *connect(struct inlining *in, uint32_t n)
 		DFG_TRY(add_control(in, from->input[i] + 1, &reach));
 	}
 	if (needs_anchor(in, node, &reach))
-		DFG_TRY(push(l, (struct dfg_edge){in->binding->anchor, DFG_CONTROL}));
+		DFG_TRY(push_edge(l, (struct dfg_edge){in->binding->anchor, DFG_CONTROL}));
 	node->n_control = l->edges - node->n_in;
 	DFG_TRY(dfg_lower_spend(l, l->edges));
 	node->in = dfg_arena_zeros(l->graph->arena, (size_t)l->edges + 1, sizeof *node->in);

@@ -73,7 +73,7 @@ static bool can_be_made(struct making *m, uint32_t n)
 	}
 }
 
-static bool add(struct making *m, uint32_t n)
+static bool add_node(struct making *m, uint32_t n)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		if (m->node[i] == n)
@@ -87,12 +87,12 @@ static bool add(struct making *m, uint32_t n)
 void dfg_cut_count(struct cut *c, uint32_t loop)
 {
 	struct making m = {.c = c, .loop = loop};
-	if (!add(&m, c->loops.loop[loop].condition))
+	if (!add_node(&m, c->loops.loop[loop].condition))
 		return;
 	for (uint32_t i = 0; i < m.count; i++) {
 		const struct dfg_node *node = &c->graph->node[m.node[i]];
 		for (uint32_t e = 0; e < node->n_in && dfg_node_role(node) != DFG_ENTER; e++)
-			if (!add(&m, node->in[e].node))
+			if (!add_node(&m, node->in[e].node))
 				return;
 	}
 	for (uint32_t i = 0; i < m.count; i++)

@@ -42,7 +42,7 @@ static struct load load_of(enum dfg_dtype dtype, const struct dfg_shape *shape)
 	return shape->rank > 0 && shape->dim[0] < 0 ? (struct load){0, bytes} : (struct load){bytes, 0};
 }
 
-static void add(struct load *sum, struct load load, int sign)
+static void add_load(struct load *sum, struct load load, int sign)
 {
 	sum->fixed += sign * load.fixed;
 	sum->row += sign * load.row;
@@ -73,7 +73,7 @@ static struct load made_by(const struct memory *m, uint32_t n)
 	for (uint32_t o = 0; o < dfg_facts_outputs(m->facts, n); o++) {
 		const struct dfg_inferred *fact = dfg_facts_of(m->facts, (struct dfg_edge){n, (int32_t)o});
 		if (!is_handle(fact->dtype) && !fact->is_ref)
-			add(&sum, load_of(fact->dtype, &fact->shape), 1);
+			add_load(&sum, load_of(fact->dtype, &fact->shape), 1);
 	}
 	return sum;
 }
@@ -92,7 +92,7 @@ static struct dfg_err *keep_variable(struct memory *m, uint32_t n)
 		return NULL;
 	const struct dfg_inferred *fact = dfg_facts_of(m->facts, (struct dfg_edge){n, 0});
 	if (fact->holds)
-		add(&m->kept[m->placed[n].device], load_of(fact->holds->dtype, &fact->holds->shape), 1);
+		add_load(&m->kept[m->placed[n].device], load_of(fact->holds->dtype, &fact->holds->shape), 1);
 	return NULL;
 }
 
@@ -125,18 +125,18 @@ static struct dfg_err *walk(struct memory *m, uint32_t count)
 		if (dfg_node_role(node) == DFG_VARIABLE)
 			DFG_TRY(keep_variable(m, n));
 		else if (dfg_node_role(node) == DFG_CONST)
-			add(&m->kept[host], made_by(m, n), 1);
+			add_load(&m->kept[host], made_by(m, n), 1);
 		else if (!passes_on(node) && m->initial[n] == DFG_NONE)
-			add(&m->live[host], made_by(m, n), 1);
+			add_load(&m->live[host], made_by(m, n), 1);
 		if (weight(m->live[host]) > weight(m->most[host]))
 			m->most[host] = m->live[host];
 		for (uint32_t ended = m->ends[i]; ended; ended = m->next[ended - 1])
-			add(&m->live[m->placed[ended - 1].device], made_by(m, ended - 1), -1);
+			add_load(&m->live[m->placed[ended - 1].device], made_by(m, ended - 1), -1);
 	}
 	return NULL;
 }
 
-static struct dfg_err *put(struct dfg_amount *amount, struct load load)
+static struct dfg_err *put_load(struct dfg_amount *amount, struct load load)
 {
 	DFG_TRY(dfg_amount_add(amount, (uint64_t)fmin(load.fixed, 0x1p63), ""));
 	return dfg_amount_add(amount, (uint64_t)fmin(load.row, 0x1p63), "b");
@@ -159,8 +159,8 @@ static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_cost
 	DFG_TRY(find_ends(m, count));
 	DFG_TRY(walk(m, count));
 	for (uint32_t h = 0; h < hosts; h++) {
-		DFG_TRY(put(&host[h].parameters, m->kept[h]));
-		DFG_TRY(put(&host[h].activations, m->most[h]));
+		DFG_TRY(put_load(&host[h].parameters, m->kept[h]));
+		DFG_TRY(put_load(&host[h].activations, m->most[h]));
 	}
 	return NULL;
 }

@@ -27,7 +27,7 @@ struct laying {
 };
 
 /* Appends a node to the part; space for it is allocated, and its name is set later. */
-static void put(struct laying *l, uint32_t n, const struct dfg_node *node)
+static void put_node(struct laying *l, uint32_t n, const struct dfg_node *node)
 {
 	l->number[n] = l->part->count;
 	l->part->node[l->part->count++] = *node;
@@ -63,7 +63,7 @@ static struct dfg_err *put_added(struct laying *l, uint32_t n)
 	for (uint32_t from = n;; from = next_input(l, &l->stack[depth - 1])) {
 		if (from == DFG_NONE) {
 			uint32_t done = l->stack[--depth].node;
-			put(l, done, cut_node(l->c, done));
+			put_node(l, done, cut_node(l->c, done));
 			if (!depth)
 				return NULL;
 			continue;
@@ -113,7 +113,7 @@ static struct dfg_err *put_all(struct laying *l)
 		struct dfg_node node = c->graph->node[n];
 		node.device = c->options->device[c->device[n]];
 		DFG_TRY(take_inputs(l, n, &node));
-		put(l, n, &node);
+		put_node(l, n, &node);
 		DFG_TRY(put_sends(l, n));
 	}
 	return NULL;

@@ -34,7 +34,7 @@ static uint32_t outermost(const struct dfg_loops *loops, uint32_t loop)
 	return loop;
 }
 
-static void push(struct walk *walk, struct dfg_edge edge)
+static void push_edge(struct walk *walk, struct dfg_edge edge)
 {
 	if (edge.port >= 0 && !walk->seen[edge.node])
 		walk->stack[walk->depth++] = edge.node;
@@ -52,12 +52,12 @@ static void visit(struct walk *walk, uint32_t n)
 		walk->found->writer[walk->found->n_writer++] = node->name;
 	}
 	if (flow >= 0)
-		push(walk, node->in[flow]);
+		push_edge(walk, node->in[flow]);
 	else if (role == DFG_MERGE)
 		for (uint32_t i = 0; i < node->n_in; i++)
-			push(walk, node->in[i]);
+			push_edge(walk, node->in[i]);
 	else if (node->n_in && (role == DFG_IDENTITY || dfg_role_is_flow(role)))
-		push(walk, node->in[0]);
+		push_edge(walk, node->in[0]);
 }
 
 struct dfg_err *dfg_array_stack_find(const struct dfg_graph *graph, const struct dfg_loops *loops, struct dfg_edge edge,
@@ -82,7 +82,7 @@ struct dfg_err *dfg_array_stack_find(const struct dfg_graph *graph, const struct
 	out_stack->writer = dfg_arena_zeros(arena, graph->count, sizeof *out_stack->writer);
 	bool has_memory = walk.seen && walk.stack && out_stack->writer;
 	if (has_memory)
-		push(&walk, out_stack->flow);
+		push_edge(&walk, out_stack->flow);
 	while (walk.depth)
 		visit(&walk, walk.stack[--walk.depth]);
 	dfg_arena_release(&scratch);

@@ -71,7 +71,7 @@ static bool reserve(struct dfg_bdd *logic)
 	return true;
 }
 
-static uint32_t make(struct dfg_bdd *logic, uint32_t variable, uint32_t high, uint32_t low)
+static uint32_t make_decision(struct dfg_bdd *logic, uint32_t variable, uint32_t high, uint32_t low)
 {
 	if (high == low)
 		return high;
@@ -95,7 +95,7 @@ static uint32_t make(struct dfg_bdd *logic, uint32_t variable, uint32_t high, ui
 
 uint32_t dfg_bdd_variable(struct dfg_bdd *logic, uint32_t variable)
 {
-	return make(logic, variable, DFG_ALWAYS, DFG_NEVER);
+	return make_decision(logic, variable, DFG_ALWAYS, DFG_NEVER);
 }
 
 /* Conjunctions that are decided without looking at the diagrams. */
@@ -153,7 +153,8 @@ static bool advance_conjunction(struct dfg_bdd *logic, size_t depth, uint32_t *v
 	} else if (top->stage == 1) {
 		top->high = *value;
 	} else {
-		*value = top->high == DFG_LOST || *value == DFG_LOST ? DFG_LOST : make(logic, top->variable, top->high, *value);
+		*value = top->high == DFG_LOST || *value == DFG_LOST ? DFG_LOST
+															 : make_decision(logic, top->variable, top->high, *value);
 		if (*value != DFG_LOST)
 			*known_of(logic, top->a, top->b) = (struct dfg_conjunction){top->a, top->b, *value};
 		return false;

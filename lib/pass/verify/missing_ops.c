@@ -15,7 +15,7 @@ struct walk {
 	struct dfg_arena *arena;
 };
 
-static struct dfg_err *put(struct dfg_map *map, const char *name, uint32_t *out_number)
+static struct dfg_err *put_name(struct dfg_map *map, const char *name, uint32_t *out_number)
 {
 	return dfg_map_put(map, name, strlen(name), out_number, NULL) ? NULL : dfg_no_memory("names of ops");
 }
@@ -25,13 +25,13 @@ static struct dfg_err *reach(struct walk *walk, const char *name)
 	uint32_t number;
 	if (dfg_map_find(&walk->functions.names, name, strlen(name)) == DFG_NONE)
 		return NULL;
-	return put(&walk->reached, name, &number);
+	return put_name(&walk->reached, name, &number);
 }
 
 static struct dfg_err *count(struct walk *walk, const char *name)
 {
 	uint32_t number;
-	DFG_TRY(put(&walk->missing, name, &number));
+	DFG_TRY(put_name(&walk->missing, name, &number));
 	if (number >= walk->capacity) {
 		size_t capacity = walk->capacity ? 2 * walk->capacity : 16;
 		uint64_t *nodes = dfg_arena_zeros(walk->arena, capacity, sizeof *nodes);

@@ -282,7 +282,7 @@ static void give_verdict(const struct analysis *a, struct dfg_edge edge, struct 
 }
 
 /* Passes in topological order, until nothing changes: one is enough without loops. */
-static struct dfg_err *run(struct analysis *a)
+static struct dfg_err *run_analysis(struct analysis *a)
 {
 	uint32_t *order, count;
 	DFG_TRY(dfg_pass_order(a->graph, &a->scratch, &order, &count));
@@ -302,7 +302,7 @@ struct dfg_err *dfg_row_independence(const struct dfg_graph *graph, struct dfg_f
 	for (uint32_t i = 0; !err && i < n_in; i++)
 		feed(&a, in[i]);
 	if (!err)
-		err = run(&a);
+		err = run_analysis(&a);
 	for (uint32_t i = 0; !err && i < n_out; i++)
 		give_verdict(&a, out[i], &out_verdict[i]);
 	dfg_arena_release(&a.scratch);
