@@ -94,6 +94,20 @@ static void man_ops(void)
 	printf(".El\n");
 }
 
+/* Each line as a display of its own. */
+static void man_examples(const char *text)
+{
+	while (*text) {
+		const char *end = strchr(text, '\n');
+		char line[512];
+		snprintf(line, sizeof line, "%.*s", (int)(end - text), text);
+		printf(".Dl ");
+		print_roff(line);
+		putchar('\n');
+		text = end + 1;
+	}
+}
+
 static struct dfg_err *man_entry(void *arg, const struct dfg_std_entry *entry)
 {
 	bool *open = arg;
@@ -110,6 +124,7 @@ static struct dfg_err *man_entry(void *arg, const struct dfg_std_entry *entry)
 	printf("\n");
 	print_roff(*entry->comment || !op ? entry->comment : op->doc);
 	printf("\n");
+	man_examples(entry->examples);
 	return NULL;
 }
 
@@ -150,10 +165,26 @@ static void print_word(void *arg, const struct dfg_opt *o)
 	printf("%s%s\t%s\n", o->name[0] == '-' ? "" : "--", o->name, o->help);
 }
 
-/* "__complete" prints the commands, "__complete CMD" its options; "__complete ops" also the op names. */
-static int complete(const char *name)
+static struct dfg_err *print_entry(void *arg, const struct dfg_std_entry *entry)
 {
+	(void)arg;
+	if (entry->name)
+		printf("%s\t%s\n", entry->name, entry->comment);
+	return NULL;
+}
+
+/*
+ * "__complete" prints the commands, "__complete CMD" its options; "__complete ops" also the op names, "__complete help
+ * std" the names of the library.
+ */
+static int complete(char **words)
+{
+	const char *name = *words;
 	const struct dfg_cmd *cmd = dfg_command_find(name);
+	if (cmd && !strcmp(cmd->name, "help") && words[1] && !strcmp(words[1], "std")) {
+		struct dfg_err *err = dfg_lang_std_each(print_entry, NULL);
+		return err ? dfg_cmd_report(err) : 0;
+	}
 	if (cmd)
 		dfg_options_each(cmd, print_word, NULL);
 	if (cmd && !strcmp(cmd->name, "ops"))
@@ -169,7 +200,7 @@ bool dfg_documentation_command(const char *name, char **args, int *out_status)
 	if (!strcmp(name, "__man"))
 		*out_status = man(dfg_command_find(*args));
 	else if (!strcmp(name, "__complete"))
-		*out_status = complete(*args);
+		*out_status = complete(args);
 	else
 		return false;
 	return true;

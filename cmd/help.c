@@ -3,6 +3,8 @@
 #include "cmd/option.h"
 #include "lib/base/map.h"
 #include "lib/base/text.h"
+#include "lib/graph/op.h"
+#include "lib/lang/lang.h"
 
 #include <string.h>
 
@@ -32,7 +34,8 @@ static void print_commands(void)
 		"Dataflow graphs as files: build, differentiate, run and train them.\n\n");
 	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
 		printf("  %-10s %s\n", (*c)->name, (*c)->summary);
-	printf("\n'dfg help COMMAND' explains a command; 'dfg help exit' lists the exit codes.\n");
+	printf(
+		"\n'dfg help COMMAND' explains a command; 'dfg help exit' lists the exit codes, 'dfg help std' the library.\n");
 }
 
 static void print_codes(void)
@@ -76,9 +79,61 @@ static struct dfg_err *no_topic(const char *name)
 	struct dfg_text text = {0};
 	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
 		dfg_text_add(&text, "%s, ", (*c)->name);
-	struct dfg_err *err = DFG_ERR(DFG_USAGE, "dfg help: no topic '%s'; there are %sexit", name, text.s ? text.s : "");
+	struct dfg_err *err =
+		DFG_ERR(DFG_USAGE, "dfg help: no topic '%s'; there are %sexit, std", name, text.s ? text.s : "");
 	dfg_text_release(&text);
 	return err;
+}
+
+/* The words that `dfg help std` is asked for: a name, or a file of the library. */
+struct library_topic {
+	const char *word; /* NULL: all */
+	struct dfg_nearest nearest;
+	char best[64]; /* a copy of nearest.best */
+	uint32_t found;
+};
+
+static void print_summary(const struct dfg_std_entry *entry)
+{
+	const struct dfg_op *op = entry->op ? dfg_op_find(entry->op) : NULL;
+	const char *words = *entry->comment || !op ? entry->comment : op->doc, *end = strstr(words, ". ");
+	printf("  %-20s %.*s\n", entry->name, (int)(end ? end - words : (long)strlen(words)), words);
+}
+
+static struct dfg_err *print_topic(void *arg, const struct dfg_std_entry *entry)
+{
+	struct library_topic *topic = arg;
+	const bool of_file = topic->word && !strcmp(topic->word, entry->file);
+	if (entry->name && topic->word)
+		dfg_nearest_offer(&topic->nearest, entry->name);
+	if (entry->name && topic->nearest.best == entry->name) {
+		snprintf(topic->best, sizeof topic->best, "%s", entry->name);
+		topic->nearest.best = topic->best;
+	}
+	if (!topic->word || of_file) {
+		topic->found++;
+		if (entry->name)
+			print_summary(entry);
+		else
+			printf("%sstd:%s: %s\n", topic->found > 1 ? "\n" : "", entry->file, entry->comment);
+	} else if (entry->name && !strcmp(topic->word, entry->name)) {
+		const struct dfg_op *op = entry->op ? dfg_op_find(entry->op) : NULL;
+		topic->found++;
+		printf("%s\n\n%s\n%s%s", entry->signature, *entry->comment || !op ? entry->comment : op->doc,
+			*entry->examples ? "\n" : "", entry->examples);
+	}
+	return NULL;
+}
+
+static struct dfg_err *help_library(const char *word)
+{
+	struct library_topic topic = {.word = word, .nearest = {.word = word}};
+	DFG_TRY(dfg_lang_std_each(print_topic, &topic));
+	if (topic.found)
+		return NULL;
+	if (topic.nearest.best)
+		return DFG_ERR(DFG_USAGE, "dfg help std: no '%s' in the library; did you mean '%s'?", word, topic.nearest.best);
+	return DFG_ERR(DFG_USAGE, "dfg help std: no '%s' in the library; 'dfg help std' lists all", word);
 }
 
 static struct dfg_err *help(char **operands, int *out_status)
@@ -88,6 +143,10 @@ static struct dfg_err *help(char **operands, int *out_status)
 		print_commands();
 		return NULL;
 	}
+	if (!strcmp(*operands, "std"))
+		return help_library(operands[1]);
+	if (operands[1])
+		return DFG_ERR(DFG_USAGE, "dfg help %s takes no further operand, such as '%s'", *operands, operands[1]);
 	if (!strcmp(*operands, "exit")) {
 		print_codes();
 		return NULL;
@@ -101,8 +160,8 @@ static struct dfg_err *help(char **operands, int *out_status)
 
 const struct dfg_cmd dfg_cmd_help = {
 	.name = "help",
-	.operands = "[COMMAND|exit]",
-	.summary = "explain a command, or list them",
-	.most = 1,
+	.operands = "[COMMAND|exit|std [NAME]]",
+	.summary = "explain a command or a name of the library, or list them",
+	.most = 2,
 	.run = help,
 };

@@ -11,7 +11,7 @@ _dfg() {
 			;;
 		esac
 	done
-	mapfile -t COMPREPLY < <(compgen -W "$(dfg __complete ${command:+"$command"} | cut -f1)" -- "$word")
+	mapfile -t COMPREPLY < <(compgen -W "$(dfg __complete ${command:+"$command" "${COMP_WORDS[@]:i+1:COMP_CWORD-i-1}"} | cut -f1)" -- "$word")
 	[[ -n $command && $word != -* ]] && mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word")
 }
 complete -o filenames -F _dfg dfg

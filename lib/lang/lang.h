@@ -67,6 +67,7 @@ struct dfg_std_entry {
 	const char *name;      /* "dense"; NULL: the entry is the file, with the comment at its head */
 	const char *signature; /* "layer dense(units: int, ...)(x: T[..., n]) -> T[..., units]", on one line */
 	const char *comment;   /* on one line, without #; may be empty */
+	const char *examples;  /* a line for each, as "relu([-1.0, 2.0]) = [0, 2]"; NULL for a file */
 	const char *op;        /* the op whose call is the whole body, or NULL */
 };
 

@@ -7,12 +7,15 @@
 
 /* The reference of the library, from its texts. A comment belongs to the fn or layer on the line below it. */
 
-/* Adds the lines as one: blanks, newlines and the # of comment lines become one space. */
+/* Adds the lines as one: blanks, newlines and the # of comment lines become one space; lines of examples are left out. */
 static void put_line(struct dfg_text *text, const char *from, const char *end)
 {
 	bool blank = false, line_start = true;
 	size_t before = text->length;
 	for (; from < end; from++) {
+		if (line_start && end - from > 1 && !memcmp(from, "#>", 2))
+			while (from + 1 < end && *from != '\n')
+				from++;
 		if (isspace((unsigned char)*from) || (line_start && *from == '#')) {
 			blank = true;
 			line_start |= *from == '\n';
@@ -22,6 +25,19 @@ static void put_line(struct dfg_text *text, const char *from, const char *end)
 			dfg_text_put(text, " ", 1);
 		blank = line_start = false;
 		dfg_text_put(text, from, 1);
+	}
+	dfg_text_put(text, "", 1);
+	text->length--;
+}
+
+/* Adds the examples, which are the lines of a comment that begin with #>. */
+static void put_examples(struct dfg_text *text, const char *from, const char *end)
+{
+	while (from < end) {
+		const char *line = from, *newline = memchr(from, '\n', (size_t)(end - from));
+		from = newline ? newline + 1 : end;
+		if (end - line > 3 && !memcmp(line, "#> ", 3))
+			dfg_text_put(text, line + 3, (size_t)(from - line - 3));
 	}
 	dfg_text_put(text, "", 1);
 	text->length--;
@@ -54,7 +70,7 @@ static const char *only_op(const struct dfg_tree *block)
 }
 
 struct walk {
-	struct dfg_text signature, comment;
+	struct dfg_text signature, comment, examples;
 	struct dfg_err *(*each)(void *arg, const struct dfg_std_entry *entry);
 	void *arg;
 };
@@ -63,13 +79,17 @@ static struct dfg_err *visit(
 	struct walk *walk, const char *file, const struct dfg_source *source, const struct dfg_tree *tree)
 {
 	struct dfg_std_entry entry = {.file = file, .name = tree->text, .op = only_op(tree->kid[3])};
-	walk->signature.length = walk->comment.length = 0;
+	const char *comment = source->text + comment_start(source, tree->at), *at = source->text + tree->at;
+	walk->signature.length = walk->comment.length = walk->examples.length = 0;
 	put_line(&walk->signature, source->text + tree->at, source->text + tree->kid[3]->at);
-	put_line(&walk->comment, source->text + comment_start(source, tree->at), source->text + tree->at);
+	put_line(&walk->comment, comment, at);
+	put_examples(&walk->examples, comment, at);
+	DFG_TRY(dfg_text_check(&walk->examples));
 	DFG_TRY(dfg_text_check(&walk->signature));
 	DFG_TRY(dfg_text_check(&walk->comment));
 	entry.signature = walk->signature.s;
 	entry.comment = walk->comment.s;
+	entry.examples = walk->examples.s;
 	if (!*entry.comment && !entry.op)
 		return dfg_source_err(source, tree->at, DFG_BUG, "a fn or layer of the library requires a comment");
 	return strncmp(entry.comment, "Internal:", 9) != 0 ? walk->each(walk->arg, &entry) : NULL;
@@ -110,5 +130,6 @@ struct dfg_err *dfg_lang_std_each(struct dfg_err *(*each)(void *arg, const struc
 	}
 	dfg_text_release(&walk.signature);
 	dfg_text_release(&walk.comment);
+	dfg_text_release(&walk.examples);
 	return err;
 }

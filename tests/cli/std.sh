@@ -18,3 +18,36 @@ has page '.It Li fn cosine_decay(rate: float, step, total: int, least: float = 0
 grep -A1 -F '.It Li fn expm1(x)' page | grep -q 'e to the power of x, minus 1' || { echo "expm1 lacks the words of its op"; exit 1; }
 never grep -qF reduced_axes page
 never grep -qF Internal page
+
+# Each name has examples, which are true, on the page and in the help.
+python3 "$ROOT/tests/programs/examples.py"
+has page '.Dl relu([-1.0, 2.0]) = [0, 2]'
+status 0 "$DFG" help std dense
+[ "$(cat out)" = 'layer dense(units: int, bias: bool = true, init: fn = glorot)(x: T[..., n]) -> T[..., units]
+
+x @ w + b, over the last axis.
+
+'"$(sed -n 's/^#> dense(/dense(/p' "$ROOT/lib/lang/std/nn.dfg")" ]
+status 0 "$DFG" help std expm1
+has out 'e to the power of x, minus 1'
+status 0 "$DFG" help std
+has out 'std:nn: Activations'
+has out '  cosine_decay         From rate down to `least` in `total` steps, along half a cosine.'
+never grep -q reduced_axes out
+status 0 "$DFG" help std train
+has out '  adamw '
+never grep -q softmax out
+status 2 "$DFG" help std densee
+has err "no 'densee' in the library; did you mean 'dense'?"
+status 2 "$DFG" help run dense
+has err "dfg help run takes no further operand, such as 'dense'"
+
+# Names are completed after `help std`.
+"$DFG" __complete help std | cut -f1 >words
+grep -qx batch_norm words
+never grep -qx run words
+bash -c '
+	. "$ROOT/completions/dfg.bash"
+	PATH=$(dirname "$DFG"):$PATH COMP_WORDS=(dfg help std cosine_de) COMP_CWORD=3
+	_dfg
+	[ "${COMPREPLY[*]}" = cosine_decay ] || { echo "${COMPREPLY[*]}"; exit 1; }'
