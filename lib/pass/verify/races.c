@@ -2,6 +2,7 @@
 #include "lib/pass/verify/races.h"
 
 #include "lib/base/mem.h"
+#include "lib/pass/verify/aliases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +35,9 @@ struct races {
 	const uint32_t *runs;
 	struct dfg_arena *scratch;
 	struct dfg_faults *warnings;
-	struct dfg_map names; /* "container/name" of a variable: its number */
-	uint32_t *variable; /* by tensor: number of the variable that it is a handle or ref of, + 1; 0: none, or unknown */
-	uint32_t *sink;     /* by node: the node without consumers that needs it; SEVERAL; DFG_NONE: not found yet */
-	uint64_t *mask;     /* by node: the accesses of the batch that precede it */
+	struct dfg_aliases aliases;
+	uint32_t *sink;        /* by node: the node without consumers that needs it; SEVERAL; DFG_NONE: not found yet */
+	uint64_t *mask;        /* by node: the accesses of the batch that precede it */
 	struct access *access; /* by variable, then in the order */
 	size_t n_access, access_capacity;
 	struct pair *pair; /* in doubt */
@@ -52,73 +52,6 @@ static const struct dfg_node *node_at(const struct races *r, uint32_t i, uint32_
 {
 	*out_n = r->order ? r->order[i] : i;
 	return &r->graph->node[*out_n];
-}
-
-static uint32_t tensor_of(const struct races *r, struct dfg_edge edge)
-{
-	bool is_tensor = edge.port >= 0 && (uint32_t)edge.port < dfg_facts_outputs(r->facts, edge.node);
-	return is_tensor ? r->facts->first[edge.node] + (uint32_t)edge.port : DFG_NONE;
-}
-
-static uint32_t variable_of(const struct races *r, struct dfg_edge edge)
-{
-	uint32_t tensor = tensor_of(r, edge);
-	return tensor == DFG_NONE ? 0 : r->variable[tensor];
-}
-
-/* Which variable a tensor refers to. */
-
-static const char *text_attr(struct races *r, const struct dfg_node *node, const char *name)
-{
-	const struct dfg_attr *attr = dfg_node_attr(node, name);
-	if (!attr || attr->kind != DFG_ATTR_STRING)
-		return "";
-	return dfg_arena_print(r->scratch, "%.*s", (int)attr->value.s.length, attr->value.s.s);
-}
-
-static struct dfg_err *name_variable(struct races *r, uint32_t n)
-{
-	const struct dfg_node *node = &r->graph->node[n];
-	const char *container = text_attr(r, node, "container"), *name = text_attr(r, node, "shared_name");
-	uint32_t number = 0;
-	if (!container || !name)
-		return dfg_no_memory("the variables' names");
-	const char *key = dfg_arena_print(r->scratch, "%s/%s", container, *container || *name ? name : node->name);
-	if (!key || !dfg_map_put(&r->names, key, strlen(key), &number, NULL))
-		return dfg_no_memory("the variables' names");
-	if (dfg_facts_outputs(r->facts, n))
-		r->variable[r->facts->first[n]] = number + 1;
-	return NULL;
-}
-
-/* The variable that all inputs refer to, those on back edges aside; 0 if they differ. */
-static uint32_t merged(const struct races *r, const struct dfg_node *node)
-{
-	uint32_t variable = node->n_in ? variable_of(r, node->in[0]) : 0;
-	for (uint32_t e = 1; e < node->n_in; e++)
-		if (!dfg_edge_closes(r->graph, node, node->in[e]) && variable_of(r, node->in[e]) != variable)
-			return 0;
-	return variable;
-}
-
-static void hand_on(struct races *r, uint32_t n)
-{
-	static const uint32_t passes = 1U << DFG_SWITCH | 1U << DFG_ENTER | 1U << DFG_EXIT | 1U << DFG_NEXT_ITERATION;
-	const struct dfg_node *node = &r->graph->node[n];
-	uint32_t first = r->facts->first[n], outputs = dfg_facts_outputs(r->facts, n);
-	enum dfg_role role = dfg_node_role(node);
-	for (uint32_t i = 0; i < outputs && node->n_in; i++) {
-		const struct dfg_inferred *fact = r->facts->fact[first + i];
-		bool is_state = node->op && (node->op->flags & (DFG_READS | DFG_WRITES));
-		if (!fact->is_ref && fact->dtype != DFG_RESOURCE)
-			continue;
-		if (role == DFG_MERGE)
-			r->variable[first + i] = merged(r, node);
-		else if (role == DFG_IDENTITY && i < node->n_in)
-			r->variable[first + i] = variable_of(r, node->in[i]);
-		else if ((passes >> role & 1) || (is_state && fact->is_ref))
-			r->variable[first + i] = variable_of(r, node->in[0]);
-	}
 }
 
 /* Accesses. */
@@ -142,7 +75,7 @@ static struct dfg_err *find_accesses(struct races *r, uint32_t n, uint32_t at)
 	const struct dfg_node *node = &r->graph->node[n];
 	unsigned flags = node->op ? node->op->flags & (DFG_READS | DFG_WRITES) : 0;
 	for (uint32_t e = 0; e < node->n_in; e++) {
-		uint32_t variable = variable_of(r, node->in[e]);
+		uint32_t variable = dfg_alias_of(&r->aliases, node->in[e]);
 		if (!variable)
 			continue;
 		bool is_value = dfg_facts_of(r->facts, node->in[e])->is_ref && !dfg_node_takes_ref(node, e);
@@ -154,15 +87,9 @@ static struct dfg_err *find_accesses(struct races *r, uint32_t n, uint32_t at)
 
 static struct dfg_err *collect(struct races *r)
 {
-	for (uint32_t i = 0; i < r->graph->count; i++) {
-		uint32_t n;
-		const struct dfg_node *node = node_at(r, i, &n);
-		if (dfg_node_role(node) == DFG_VARIABLE)
-			DFG_TRY(name_variable(r, n));
-		else
-			hand_on(r, n);
-		DFG_TRY(find_accesses(r, n, i));
-	}
+	DFG_TRY(dfg_aliases_find(r->graph, r->order, r->facts, r->scratch, &r->aliases));
+	for (uint32_t i = 0; i < r->graph->count; i++)
+		DFG_TRY(find_accesses(r, r->order ? r->order[i] : i, i));
 	return NULL;
 }
 
@@ -421,8 +348,7 @@ static void tell(struct races *r, const struct pair *pair)
 {
 	const struct access *a = &r->access[pair->a], *b = &r->access[pair->b];
 	const struct dfg_node *x = &r->graph->node[a->node], *y = &r->graph->node[b->node];
-	const char *key = r->names.name[a->variable - 1].s;
-	const char *name = *key == '/' ? key + 1 : key;
+	const char *name = dfg_alias_name(&r->aliases, a->variable - 1);
 	dfg_fault(r->warnings, DFG_ERR(DFG_DATA,
 							   "node '%.200s' (%.100s) %s variable '%.200s' and node '%.200s' (%.100s) %s it, and no "
 							   "path orders them: the "
@@ -498,18 +424,17 @@ struct dfg_err *dfg_races_check(const struct dfg_graph *graph, const uint32_t *o
 		.runs = runs,
 		.scratch = scratch,
 		.warnings = warnings,
-		.variable = dfg_arena_zeros(scratch, facts->count + 1, sizeof *r.variable),
 		.sink = dfg_arena_zeros(scratch, graph->count, sizeof *r.sink),
 		.mask = dfg_arena_zeros(scratch, graph->count, sizeof *r.mask),
 		.cone = dfg_arena_zeros(scratch, graph->count, sizeof *r.cone),
 		.stack = dfg_arena_zeros(scratch, graph->count, sizeof *r.stack),
 		.outputs = graph->count,
 	};
-	if (!r.variable || !r.sink || !r.mask || !r.cone || !r.stack)
+	if (!r.sink || !r.mask || !r.cone || !r.stack)
 		return dfg_no_memory("accesses to variables");
 	memset(r.sink, 0xff, graph->count * sizeof *r.sink);
 	struct dfg_err *err = check(&r);
-	dfg_map_release(&r.names);
+	dfg_aliases_release(&r.aliases);
 	dfg_free(r.access);
 	dfg_free(r.pair);
 	return err;
