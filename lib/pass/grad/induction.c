@@ -1,38 +1,10 @@
 #include "lib/pass/grad/induction.h"
 
-#include <string.h>
+#include "lib/graph/loop_step.h"
 
 static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	return &m->builder->graph->node[edge.node];
-}
-
-/* Whether a scalar is known to have the value before the graph runs. */
-static bool is_known(const struct dfg_gradient_frames *m, struct dfg_edge edge, int64_t value)
-{
-	const struct dfg_known_value *known = dfg_facts_of(&m->builder->facts, edge)->known;
-	return known && known->rank == 0 && known->v[0] == value;
-}
-
-/* Whether the value is the Merge's, before or in the body. */
-static bool comes_from(const struct dfg_gradient_frames *m, struct dfg_edge edge, uint32_t merge)
-{
-	edge = dfg_live_source(m->builder->graph, edge);
-	return edge.node == merge && edge.port == 0;
-}
-
-/* The difference between the next value and the Merge's: 1, -1, or 0 if it is unknown. */
-static int step_of(const struct dfg_gradient_frames *m, struct dfg_edge next, uint32_t merge)
-{
-	const struct dfg_node *node = node_of(m, dfg_live_source(m->builder->graph, next));
-	bool adds = dfg_node_means(node, DFG_MEANS_SUM), subtracts = dfg_node_means(node, DFG_MEANS_DIFFERENCE);
-	if (node->n_in != 2 || (!adds && !subtracts))
-		return 0;
-	int sign = subtracts ? -1 : 1;
-	for (int i = 0; i < 1 + adds; i++)
-		if (comes_from(m, node->in[i], merge))
-			return is_known(m, node->in[1 - i], sign) ? 1 : is_known(m, node->in[1 - i], -sign) ? -1 : 0;
-	return 0;
 }
 
 /* Whether the loop's condition is that the Merge's value is 0 or more. */
@@ -40,7 +12,8 @@ static bool ends_below_zero(const struct dfg_gradient_frames *m, const struct df
 {
 	struct dfg_edge condition = dfg_live_source(m->builder->graph, (struct dfg_edge){loop->condition, 0});
 	const struct dfg_node *node = node_of(m, condition);
-	return dfg_node_means(node, DFG_MEANS_AT_LEAST) && comes_from(m, node->in[0], merge) && is_known(m, node->in[1], 0);
+	return dfg_node_means(node, DFG_MEANS_AT_LEAST) && dfg_comes_from_merge(m->builder->graph, node->in[0], merge) &&
+		   dfg_scalar_is(&m->builder->facts, node->in[1], 0);
 }
 
 void dfg_induction_find(struct dfg_gradient_frames *m, uint32_t l)
@@ -54,9 +27,9 @@ void dfg_induction_find(struct dfg_gradient_frames *m, uint32_t l)
 		if (v->enter == DFG_NONE || !dfg_dtype_is(dtype, "index"))
 			continue;
 		struct dfg_edge start = m->builder->graph->node[v->enter].in[0];
-		int step = step_of(m, m->builder->graph->node[v->next].in[0], v->merge);
+		int step = dfg_loop_step(m->builder->graph, &m->builder->facts, v);
 		counter->down = step < 0 && ends_below_zero(m, loop, v->merge);
-		counter->known = counter->down || (step > 0 && is_known(m, start, 0));
+		counter->known = counter->down || (step > 0 && dfg_scalar_is(&m->builder->facts, start, 0));
 		counter->merge = v->merge;
 	}
 }
@@ -164,7 +137,7 @@ static struct dfg_err *iterations_down(struct dfg_gradient_frames *m, uint32_t l
 	const struct dfg_node *node = node_of(m, start);
 	struct dfg_location entry, at;
 	DFG_TRY(dfg_gradient_frames_entry(m, loop, false, &entry));
-	if (dfg_node_means(node, DFG_MEANS_DIFFERENCE) && is_known(m, node->in[1], 1)) {
+	if (dfg_node_means(node, DFG_MEANS_DIFFERENCE) && dfg_scalar_is(&m->builder->facts, node->in[1], 1)) {
 		DFG_TRY(dfg_gradient_location(m, node->in[0], &at));
 		*out_edge = node->in[0];
 		return NULL;
