@@ -1,21 +1,27 @@
+#include "app/explain_loop.h"
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
 #include "formats/json.h"
 #include "formats/plan.h"
 #include "lib/base/folder.h"
 #include "lib/graph/facts.h"
+#include "lib/pass/parallel/dependences.h"
 #include "lib/pass/verify/calls.h"
 #include "lib/pass/verify/row_independence.h"
 #include "lib/pass/verify/verify.h"
 #include "lib/pass/lower/lower.h"
 
 static int64_t errors = 20;
-static bool unknown_ops, tells_rows;
+static bool unknown_ops, tells_rows, tells_dependences;
+static struct dfg_words_list parallel;
 
 static const struct dfg_opt options[] = {
 	{"errors", .takes = "N", .number = &errors, .least = 1, .help = "Stop after N errors in a file (20)."},
 	{"unknown-ops", .flag = &unknown_ops, .help = "Accept ops that dfg does not know."},
 	{"rows", .flag = &tells_rows, .help = "Tell whether requests for each declared output can share a step."},
+	{"dependences", .flag = &tells_dependences,
+		.help = "Tell how the iterations of each parallel loop depend on each other, and its plan."},
+	{"parallel", .takes = "LOOP[=ordered]", .list = &parallel, .help = "Take a loop for a parallel one; repeatable."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{"strict", .flag = &dfg_cmd_strict,
 		.help = "Reject what check only warns of, and fields that this version does not know."},
@@ -25,6 +31,7 @@ static const struct dfg_opt options[] = {
 /* Faults of one file, each "FILE: ...", at most `errors` of each kind. */
 struct verdict {
 	struct dfg_err *errors, *warnings;
+	struct dfg_text loops; /* with --dependences: for people or, with --json, the items of a list */
 };
 
 static void add_warnings(struct verdict *verdict, const char *path, struct dfg_faults *warnings)
@@ -72,6 +79,47 @@ static struct dfg_err *tell_rows(const struct dfg_graph *graph, struct dfg_facts
 	return err;
 }
 
+static void tell_loop(
+	const struct dfg_graph *graph, const struct dfg_loop_dependences *loop, const char *path, struct verdict *verdict)
+{
+	struct dfg_json_out json = {.text = verdict->loops, .comma = verdict->loops.length > 0};
+	if (dfg_globals.json) {
+		dfg_explain_loop_json(graph, loop, &json);
+		verdict->loops = json.text;
+		return;
+	}
+	dfg_text_add(&verdict->loops, "%s: ", path);
+	dfg_explain_loop_text(loop, &verdict->loops);
+}
+
+/* The marks of parallel loops must hold; a loop whose iterations must run one after the other is a warning. */
+static struct dfg_err *check_loops(struct dfg_graph *graph, const char *path, struct verdict *verdict)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_dependences found;
+	struct dfg_faults warnings = {.left = (long)errors};
+	struct dfg_err *err = dfg_dependences_find(graph, &arena, &found);
+	for (uint32_t i = 0; !err && i < found.count; i++) {
+		const struct dfg_loop_dependences *loop = &found.loop[i];
+		if (tells_dependences)
+			tell_loop(graph, loop, path, verdict);
+		if (loop->family == DFG_FAMILY_SERIAL)
+			dfg_fault(&warnings, DFG_ERR(DFG_DATA, "parallel loop '%.*s' is serial: %s", (int)loop->name.length,
+									 loop->name.s, loop->reason));
+	}
+	add_warnings(verdict, path, &warnings);
+	dfg_arena_release(&arena);
+	return dfg_err_note(err, "%s", path);
+}
+
+static struct dfg_err *mark_loops(struct dfg_graph *graph)
+{
+	struct dfg_err *err = NULL;
+	for (size_t i = 0; !err && i < parallel.count; i++)
+		err = dfg_parallel_mark(graph, parallel.word[i]);
+	return err;
+}
+
 /*
  * Functions are checked as they are called; those with unknown ops cannot be checked. All resources are
  * zero-initialised and always released, so a step needs no knowledge of earlier ones.
@@ -86,9 +134,13 @@ static struct dfg_err *check_file(const char *path, struct verdict *verdict)
 	if (!err && !unknown_ops)
 		err = dfg_err_note(lower(&file.graph), "%s", path);
 	if (!err)
+		err = dfg_err_note(mark_loops(&file.graph), "%s", path);
+	if (!err)
 		err = dfg_err_note(dfg_verify(&file.graph, &verify, &facts), "%s", path);
 	if (!err && tells_rows)
 		err = dfg_err_note(tell_rows(&file.graph, &facts, path), "%s", path);
+	if (!err && dfg_parallel_is_marked(&file.graph))
+		err = check_loops(&file.graph, path, verdict);
 	add_warnings(verdict, path, &warnings);
 	dfg_facts_release(&facts);
 	dfg_graph_close(&file);
@@ -144,11 +196,26 @@ static void put_list(struct dfg_json_out *json, const char *key, const struct df
 	dfg_json_close(json, ']');
 }
 
+static void put_loops(struct dfg_json_out *json, const struct dfg_text *loops)
+{
+	if (!tells_dependences)
+		return;
+	dfg_json_key(json, "loops");
+	dfg_json_open(json, '[');
+	if (loops->length)
+		dfg_text_put(&json->text, loops->s, loops->length);
+	json->text.short_of_memory |= loops->short_of_memory;
+	dfg_json_close(json, ']');
+}
+
 /* Prints the verdict and releases its content. */
 static int tell(struct dfg_json_out *json, const char *path, struct verdict *verdict)
 {
 	int status = verdict->errors ? (int)verdict->errors->code : 0;
 	if (!dfg_globals.json) {
+		if (!status && verdict->loops.length)
+			dfg_printf("%s", verdict->loops.s);
+		dfg_text_release(&verdict->loops);
 		for (const struct dfg_err *err = verdict->warnings; err; err = err->next)
 			dfg_talk("%s", err->text);
 		dfg_err_free(verdict->warnings);
@@ -159,7 +226,9 @@ static int tell(struct dfg_json_out *json, const char *path, struct verdict *ver
 	dfg_json_key(json, "status"), dfg_json_int(json, status);
 	put_list(json, "errors", verdict->errors);
 	put_list(json, "warnings", verdict->warnings);
+	put_loops(json, &verdict->loops);
 	dfg_json_close(json, '}');
+	dfg_text_release(&verdict->loops);
 	dfg_err_free(verdict->errors);
 	dfg_err_free(verdict->warnings);
 	return status;

@@ -313,6 +313,7 @@ const struct dfg_op dfg_op_Pack = {
 	.sig = "<T: type, N: int>(values: N * T) -> (output: T)",
 	.attr = {"axis: int = 0"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.means = DFG_MEANS_PACKED,
 	.shape = pack_shape,
 	.known = pack_known,
 	.rows = pack_rows,

@@ -342,6 +342,7 @@ const struct dfg_op dfg_op_StridedSlice = {
 	.sig = "<T: type, Index: index|i16>(input: T, begin: Index, end: Index, strides: Index) -> (output: T)",
 	.attr = MASKS,
 	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.means = DFG_MEANS_SLICE,
 	.shape = strided_slice_shape,
 	.known = strided_slice_known,
 	.rows = strided_slice_rows,

@@ -142,6 +142,7 @@ const struct dfg_op dfg_op_TensorArrayReadV3 = {
 	.doc = "the element at index; zeros if none was written and the shape is known",
 	.sig = "<dtype: type>(handle: resource, index: i32, flow_in: f32) -> (value: dtype)",
 	.flags = DFG_TENSOR_ARRAY | DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
+	.means = DFG_MEANS_ELEMENT,
 	.shape = read_shape,
 	.gradient_fn = dfg_array_read_gradient,
 	.run = read_run,

@@ -274,6 +274,7 @@ static struct dfg_err *sub_run(struct dfg_kernel *ctx)
 		.doc = text,                                                         \
 		.sig = signature,                                                    \
 		.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT, \
+		.combines = DFG_MEANS_SUM,                                           \
 		.shape = change_shape,                                               \
 		.run = fn,                                                           \
 		__VA_ARGS__};

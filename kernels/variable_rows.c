@@ -125,7 +125,7 @@ static struct dfg_err *scatter_shape(struct dfg_infer *node)
 	return dfg_shape_of_ref(node);
 }
 
-#define SCATTER(Op, vectors, op, signature, text, ...)                       \
+#define SCATTER(Op, vectors, op, signature, operation, text, ...)            \
 	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)                  \
 	{                                                                        \
 		return scatter_run(ctx, op, vectors);                                \
@@ -136,6 +136,8 @@ static struct dfg_err *scatter_shape(struct dfg_infer *node)
 		.sig = signature,                                                    \
 		.attr = {__VA_ARGS__},                                               \
 		.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT, \
+		.elements = vectors ? DFG_ELEMENTS_SLICES : DFG_ELEMENTS_ROWS,       \
+		.combines = DFG_MEANS_##operation,                                   \
 		.shape = scatter_shape,                                              \
 		.run = Op##_run,                                                     \
 	};
@@ -147,23 +149,25 @@ static struct dfg_err *scatter_shape(struct dfg_infer *node)
 #define HANDLE_SLICES(types) "<T: " types ", Tindices: index>(ref: resource, indices: Tindices, updates: T) -> ()"
 #define POLICY "bad_indices_policy: string = '' in |DEFAULT|ERROR"
 
-#define EACH_WAY(name, types, op, locking, text)                                                                      \
-	SCATTER(Scatter##name, false, op, REF_ROWS(types), text " rows of a variable", "use_locking: bool = " locking)    \
-	SCATTER(ResourceScatter##name, false, op, HANDLE_ROWS(types), text " rows of a variable")                         \
-	SCATTER(ScatterNd##name, true, op, REF_ROWS(types), text " slices of a variable", "use_locking: bool = " locking, \
-		POLICY)                                                                                                       \
-	SCATTER(ResourceScatterNd##name, true, op, HANDLE_SLICES(types), text " slices of a variable",                    \
+#define EACH_WAY(name, types, op, locking, operation, text)                                                   \
+	SCATTER(Scatter##name, false, op, REF_ROWS(types), operation, text " rows of a variable",                 \
+		"use_locking: bool = " locking)                                                                       \
+	SCATTER(ResourceScatter##name, false, op, HANDLE_ROWS(types), operation, text " rows of a variable")      \
+	SCATTER(ScatterNd##name, true, op, REF_ROWS(types), operation, text " slices of a variable",              \
+		"use_locking: bool = " locking, POLICY)                                                               \
+	SCATTER(ResourceScatterNd##name, true, op, HANDLE_SLICES(types), operation, text " slices of a variable", \
 		"use_locking: bool = true", POLICY)
-EACH_WAY(Update, "plain|string", NULL, "true", "replaces")
-EACH_WAY(Add, "numeric", &dfg_op_Add, "false", "adds to")
-EACH_WAY(Sub, "numeric", &dfg_op_Sub, "false", "subtracts from")
-EACH_WAY(Max, "number", &dfg_op_Maximum, "false", "raises to at least the updates")
-EACH_WAY(Min, "number", &dfg_op_Minimum, "false", "lowers to at most the updates")
-SCATTER(
-	ScatterMul, false, &dfg_op_Mul, REF_ROWS("number"), "multiplies rows of a variable", "use_locking: bool = false")
-SCATTER(ResourceScatterMul, false, &dfg_op_Mul, HANDLE_ROWS("number"), "multiplies rows of a variable")
-SCATTER(ScatterDiv, false, &dfg_op_Div, REF_ROWS("number"), "divides rows of a variable", "use_locking: bool = false")
-SCATTER(ResourceScatterDiv, false, &dfg_op_Div, HANDLE_ROWS("number"), "divides rows of a variable")
+EACH_WAY(Update, "plain|string", NULL, "true", NOTHING, "replaces")
+EACH_WAY(Add, "numeric", &dfg_op_Add, "false", SUM, "adds to")
+EACH_WAY(Sub, "numeric", &dfg_op_Sub, "false", SUM, "subtracts from")
+EACH_WAY(Max, "number", &dfg_op_Maximum, "false", MAXIMUM, "raises to at least the updates")
+EACH_WAY(Min, "number", &dfg_op_Minimum, "false", MINIMUM, "lowers to at most the updates")
+SCATTER(ScatterMul, false, &dfg_op_Mul, REF_ROWS("number"), PRODUCT, "multiplies rows of a variable",
+	"use_locking: bool = false")
+SCATTER(ResourceScatterMul, false, &dfg_op_Mul, HANDLE_ROWS("number"), PRODUCT, "multiplies rows of a variable")
+SCATTER(ScatterDiv, false, &dfg_op_Div, REF_ROWS("number"), QUOTIENT, "divides rows of a variable",
+	"use_locking: bool = false")
+SCATTER(ResourceScatterDiv, false, &dfg_op_Div, HANDLE_ROWS("number"), QUOTIENT, "divides rows of a variable")
 
 enum { BATCH_DIMS };
 
@@ -279,6 +283,8 @@ const struct dfg_op dfg_op_ResourceGather = {
 	.sig = "<dtype: type, Tindices: index>(resource: resource, indices: Tindices) -> (output: dtype)",
 	.attr = {[BATCH_DIMS] = "batch_dims: int = 0", "validate_indices: bool = true"},
 	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
+	.means = DFG_MEANS_ELEMENT,
+	.elements = DFG_ELEMENTS_ROWS,
 	.shape = gather_shape,
 	.rows = gather_rows,
 	.gradient_fn = gather_gradient,
@@ -323,6 +329,7 @@ const struct dfg_op dfg_op_ResourceGatherNd = {
 	.doc = "the elements or slices of a variable at indices, whose last dimension is an index",
 	.sig = "<dtype: type, Tindices: index>(resource: resource, indices: Tindices) -> (output: dtype)",
 	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
+	.elements = DFG_ELEMENTS_SLICES,
 	.shape = slices_shape,
 	/* ScatterNd requires at least a matrix, and indices may be a single vector. */
 	.gradient =

@@ -109,10 +109,13 @@ enum dfg_meaning {
 	DFG_MEANS_OF_SHAPE,  /* a value of the shape of input 0 alone */
 	DFG_MEANS_ZEROS,     /* zeros, or ones, in the shape of input 0 */
 	DFG_MEANS_ONES,
-	DFG_MEANS_ASSERTION,      /* an error where input 0 is false */
-	DFG_MEANS_PUSH,           /* a value goes onto the stack of input 0, */
-	DFG_MEANS_POP,            /* or comes off it */
-	DFG_MEANS_TABLE_ENTRIES,  /* gives the lookup table of input 0 its entries, once */
+	DFG_MEANS_ASSERTION,     /* an error where input 0 is false */
+	DFG_MEANS_PACKED,        /* the inputs along a new axis, the attribute `axis` */
+	DFG_MEANS_SLICE,         /* input 0 from input 1 to input 2 by the strides in input 3, with five masks */
+	DFG_MEANS_ELEMENT,       /* the element of input 0 at the index in input 1, if both index and element are scalars */
+	DFG_MEANS_PUSH,          /* a value goes onto the stack of input 0, */
+	DFG_MEANS_POP,           /* or comes off it */
+	DFG_MEANS_TABLE_ENTRIES, /* gives the lookup table of input 0 its entries, once */
 	DFG_MEANS_GRADIENT_ARRAY, /* the array of the gradients of the array of input 0 */
 	/* the kinds of DFG_CALL: */
 	DFG_MEANS_CALL_FUNCTION,
@@ -123,6 +126,13 @@ enum dfg_meaning {
 	DFG_MEANS_CALL_REMOTE,
 	DFG_MEANS_CALL_GRADIENT,
 	DFG_MEANINGS,
+};
+
+/* The elements that an op reads or writes of the variable in input 0. */
+enum dfg_elements {
+	DFG_ELEMENTS_ALL,
+	DFG_ELEMENTS_ROWS,   /* the rows whose numbers are the elements of input 1 */
+	DFG_ELEMENTS_SLICES, /* the slices whose index vectors lie along the last axis of input 1 */
 };
 
 /* Whether it is a primitive of control flow. Only these predicates of roles depend on the order of enum dfg_role. */
@@ -335,6 +345,13 @@ struct dfg_op {
 	unsigned flags;
 	enum dfg_role role;
 	enum dfg_meaning means;
+
+	/*
+	 * Of an op with DFG_READS or DFG_WRITES: the elements that it accesses, and the operation by which it combines each
+	 * with an update, in input 2 or, if it accesses all elements, 1; NOTHING: the update replaces it. A difference is a sum.
+	 */
+	enum dfg_elements elements;
+	enum dfg_meaning combines;
 
 	/*
 	 * Infers the shapes of the outputs; an error for inputs with which the op can never run. NULL: the shape that all

@@ -1,6 +1,6 @@
 """Records the graphs of this directory with TensorFlow: NAME.pb is what Python's protobuf writes, deterministically;
 NAME.odd.pb the same message as no program writes it (fields backwards, numbers unpacked and padded), which must come out
-of `dfg convert` as NAME.pb; NAME.pbtxt is protobuf's text. All are seeds of tests/unit/malformed.c.
+of `dfg convert` as NAME.pb; NAME.pbtxt is protobuf's text. All but the last two are seeds of tests/unit/malformed.c.
     python3 record.py [DIRECTORY]"""
 import struct
 import sys
@@ -230,6 +230,36 @@ def calls():
     tf.identity(f(v1.placeholder(tf.int32, [], name="x")), name="y")
 
 
+def factorise():
+    """A pass of stochastic gradient descent over ratings, one an iteration: rows of two variables by data."""
+    user, item = (v1.placeholder(tf.int32, [None], name=name) for name in ("user", "item"))
+    rating = v1.placeholder(tf.float32, [None], name="rating")
+    w, h, squares = (
+        v1.get_variable(name, shape, use_resource=True, initializer=v1.zeros_initializer())
+        for name, shape in (("w", [480189, 64]), ("h", [17770, 64]), ("squares", []))
+    )
+
+    def body(i):
+        a, b = tf.gather(w, user[i]), tf.gather(h, item[i])
+        e = rating[i] - tf.reduce_sum(a * b)
+        with tf.control_dependencies([a, b]):
+            done = [
+                w.scatter_add(tf.IndexedSlices(0.01 * e * b, user[i]), name="of_user").op,
+                h.scatter_add(tf.IndexedSlices(0.01 * e * a, item[i]), name="of_item").op,
+                squares.assign_add(e * e, read_value=False),
+            ]
+        with tf.control_dependencies(done):
+            return i + 1
+
+    tf.while_loop(lambda i: i < tf.shape(user)[0], body, [tf.constant(0)], parallel_iterations=1, name="sgd")
+
+
+def factorise_frames():
+    v1.disable_control_flow_v2()
+    factorise()
+    v1.enable_control_flow_v2()
+
+
 def varint(value, pad=0):
     value &= 2**64 - 1
     out = bytearray()
@@ -288,6 +318,6 @@ for make in every, network, loop:
         to.write(odd(graph))
     with open(f"{where}/{make.__name__}.pbtxt", "w") as to:
         to.write(text_format.MessageToString(graph))
-for make in image, branch, words, store, queue, table, calls:
+for make in image, branch, words, store, queue, table, calls, factorise, factorise_frames:
     with open(f"{where}/{make.__name__}.pb", "wb") as to:
         to.write(small(make).SerializeToString(deterministic=True))

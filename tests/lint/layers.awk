@@ -14,7 +14,7 @@ BEGIN {
 	may["lib/exec/dataflow"] = graph "lib/exec/transport lib/exec/state lib/exec/plan lib/exec/kernel"
 	pass = graph "lib/lang "
 	may["lib/pass/verify"] = may["lib/pass/place"] = pass
-	may["lib/pass/grad"] = pass "lib/pass/verify"
+	may["lib/pass/grad"] = may["lib/pass/parallel"] = pass "lib/pass/verify"
 	may["lib/pass/partition"] = pass "lib/pass/verify lib/pass/place"
 	may["lib/pass/rewrite"] = pass "lib/pass/verify lib/pass/place lib/pass/grad"
 	may["lib/pass/replicate"] = pass "lib/pass/rewrite"

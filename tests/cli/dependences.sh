@@ -1,0 +1,187 @@
+# The output of `dfg check --dependences`: coordinates, distance vectors and plans of loops; marks that do not hold.
+. "$ROOT/tests/cli/kit"
+
+# NAME, PLAN LINES: the loop of the file says this, without the file's name and the name of the loop.
+plan() {
+	"$DFG" check --dependences "$1.dfg" 2>err | sed "s/^[^:]*: loop '[^']*'//" >got
+	printf '%s\n' "$2" | diff - got || { echo "$1: not this plan"; cat err; exit 1; }
+}
+loop() { # NAME DECLARATIONS SPACE [BODY...]: a program with one parallel loop
+	{ printf '%s\n' "$2"; printf 'target t {\n    parallel for %s {\n' "$3"; } >"$1.dfg"
+	name=$1
+	shift 3
+	{ printf '        %s\n' "$@"; printf '    }\n}\n'; } >>"$name.dfg"
+}
+
+# Matrix factorisation: two arrays by data. The larger one stays.
+mf='input user: i32[n]
+input item: i32[n]
+input rating: f32[n]
+state w: f32[480189, 64] = 0
+state h: f32[17770, 64] = 0
+state squares: f32[] = 0'
+sgd='a, b = w[user[i]], h[item[i]]
+e = rating[i] - sum(a * b)
+set w[user[i]] += 0.01 * e * b
+set h[item[i]] += 0.01 * e * a
+set squares += e * e'
+loop mf "$mf" 'i in 0..n' "$sgd"
+plan mf ": coordinates i, user[i], item[i]
+  w[user[i]] read += (any, 0, any); h[item[i]] read += (any, any, 0); squares += accumulator
+  2d: space user[i], w stays (123 MB); time item[i], h rotates (4.5 MB), squares is summed"
+loop mfo "$mf" 'i in 0..n with (ordered)' "$sgd"
+plan mfo ", ordered: coordinates i, user[i], item[i]
+  w[user[i]] read += (>0, 0, any); h[item[i]] read += (>0, any, 0); squares += accumulator
+  2d: space user[i], w stays (123 MB); time item[i], h rotates (4.5 MB), squares is summed"
+
+# Topic counts: totals are in the way until they are buffered.
+lda='input doc: i32[n]
+input word: i32[n]
+state by_doc: i32[50, 8] = 0
+state by_word: i32[90, 8] = 0
+state total: i32[8] = 0
+state topic: i32[1000] = 0'
+gibbs='p = by_doc[doc[i]] + by_word[word[i]] + total
+k = i32(argmax(p, axis = 0))
+set by_doc[doc[i], topic[i]] += -1
+set by_word[word[i], topic[i]] += -1
+set total[topic[i]] += -1
+set topic[i] = k
+set by_doc[doc[i], k] += 1
+set by_word[word[i], k] += 1
+set total[k] += 1'
+loop lda "$lda" 'i in 0..n with (buffer = total, staleness = 2)' "$gibbs"
+plan lda ": coordinates i, doc[i], word[i]
+  by_doc[doc[i]] read, by_doc[doc[i], any] += (any, 0, any); by_word[word[i]] read, by_word[word[i], any] += (any, any, 0); topic[i] read =; total[any] +=, total read buffered, staleness 2
+  2d: space word[i], by_word stays (2880 bytes); time doc[i], by_doc rotates (1600 bytes), topic lies with its iterations, total is served"
+loop ldas "$lda" 'i in 0..n' "$gibbs"
+"$DFG" check --dependences ldas.dfg >got 2>err
+has got "  serial: "
+has got "\`buffer = total\` makes it 2d"
+has err "ldas.dfg: warning: parallel loop 't' is serial: "
+status 65 "$DFG" check --strict ldas.dfg
+has err "parallel loop 't' is serial"
+
+# Sparse logistic regression: many rows an iteration.
+slr='input ids: i32[n, 36]
+state weight: f32[1000] = 0'
+body='x = sum(weight[ids[i]])
+set weight[ids[i]] -= 0.1 * x'
+loop slr "$slr" 'i in 0..n' "$body"
+"$DFG" check --dependences slr.dfg 2>err >got
+has got "weight[any] read += (any)"
+has got "\`buffer = weight\` makes it independent"
+loop slrb "$slr" 'i in 0..n with (buffer = weight)' "$body"
+plan slrb ": coordinates i
+  weight[any] read += buffered, staleness 0
+  none: iterations are independent, weight is served"
+
+# Alignment: a wavefront; with a backward diagonal its tiles are skewed.
+square='state d: i32[8, 8] = 0'
+loop align "$square" '(i, j) in (1..8, 1..8) with (ordered)' 'set d[i, j] = maximum(d[i - 1, j - 1], 0)' \
+	'set d[i, j] max= maximum(d[i - 1, j], d[i, j - 1]) - 1'
+plan align ", ordered: coordinates i, j
+  d[i, j] read, d[i + 1, j + 1] = max=, d[i, j + 1] read, d[i + 1, j] read (1, 1), (1, 0), (0, 1)
+  wavefront: tiles of i, j, d is served"
+loop skew "$square" '(i, j) in (1..8, 0..7) with (ordered)' 'set d[i, j] = d[i - 1, j + 1] + d[i - 1, j]'
+plan skew ", ordered: coordinates i, j
+  d[i, j + 1] read, d[i, j] read, d[i + 1, j] = (1, -1), (1, 0)
+  wavefront: tiles of i, i + j, d is served"
+loop cube 'state c: i32[8, 8, 8] = 0' '(i, j, k) in (2..8, 0..4, 0..5) with (ordered)' \
+	'set c[i, j, k] = c[i - 1, j + 2, k + 1] + c[i, j - 1, k + 1]'
+plan cube ", ordered: coordinates i, j, k
+  c[i + 1, j + 2, k + 1] read, c[i + 2, j - 1, k + 1] read, c[i + 2, j, k] = (1, -2, -1), (0, 1, -1)
+  wavefront: tiles of i, 2 i + j, 3 i + j + k, c is served"
+
+# Distances of one counter; constants that differ; transposed accesses; a row that stays; a histogram.
+loop next 'state a: f32[9] = 0' 'i in 1..9 with (ordered)' 'set a[i] = a[i - 1] + 1'
+plan next ", ordered: coordinates i
+  a[i - 1] read, a[i] = (1)
+  serial: 't/a/ResourceGather' and 't/a/ResourceScatterUpdate' access the same rows of 'a' in iterations that are (1) apart: no coordinate and no two coordinates separate all dependences, and a wavefront requires two ranges"
+loop apart 'state a: f32[9, 2] = 0' 'i in 0..9' 'set a[i, 0] = sum(a[i, 1])' 'set a[i, 1] = 2.0'
+plan apart ": coordinates i
+  a[i, 1] read =, a[i, 0] =
+  none: iterations are independent, a lies with its iterations"
+loop turned "$square" '(i, j) in (0..8, 0..8)' 'set d[i, j] = d[j, i]'
+"$DFG" check --dependences turned.dfg 2>err >got
+has got "d[j, i] read, d[i, j] = (any, any)"
+loop rows "$square" '(i, j) in (0..8, 0..7)' 'set d[i, j] = d[i, j + 1] + d[i, 2]'
+plan rows ": coordinates i, j
+  d[i, j + 1] read, d[i, 2] read, d[i, j] = (0, 1), (0, any)
+  1d: space i, d stays (256 bytes)"
+loop bins 'input leaf: i32[n]
+input bin: i32[n, m]
+input g: f32[n, m]
+state hist: f32[4, 10, 16] = 0' '(i, j) in (0..n, 0..m)' 'set hist[leaf[i], j, bin[i, j]] += g[i, j]'
+plan bins ": coordinates i, j, leaf[i], bin[i, j]
+  hist[leaf[i], j, bin[i, j]] += accumulator
+  none: iterations are independent, hist is summed"
+
+# The same plan of a loop that only --parallel marks; JSON.
+cat >foreign.dfg <<'P'
+input user: i32[n]
+input item: i32[n]
+w = VarHandleOp(dtype = f32, shape = [480189, 64], shared_name = "w")
+h = VarHandleOp(dtype = f32, shape = [17770, 64], shared_name = "h")
+total = loop (k = 0) for i in 0..n {
+    a = ResourceGather(w, user[i], dtype = f32)
+    b = ResourceGather(h, item[i], dtype = f32)
+    after a, b {
+        ResourceScatterAdd(w, user[i], b)
+        ResourceScatterAdd(h, item[i], a)
+    }
+    next k
+}
+output done = total
+P
+"$DFG" build foreign.dfg -o foreign.pb
+"$DFG" check --dependences foreign.pb >got
+[ ! -s got ]
+"$DFG" check --dependences --parallel total foreign.pb | sed 1d >got
+"$DFG" check --dependences mf.dfg | sed '1d; s/; squares += accumulator//; s/, squares is summed//' | diff - got
+"$DFG" check --dependences --parallel total=ordered foreign.pb >got
+has got "foreign.pb: loop 'total', ordered: coordinates i, user[i], item[i]"
+status 2 "$DFG" check --parallel nothing foreign.pb
+has err "the graph has no loop 'nothing'"
+# The same again of TensorFlow's loops (tests/graphs/record.py): a While of functions, and one of the five primitives.
+"$DFG" check --dependences mf.dfg | sed 1d >plan.mf
+"$DFG" check --dependences --parallel sgd "$ROOT/tests/graphs/factorise.pb" | sed 1d | cmp plan.mf -
+"$DFG" check --dependences --parallel sgd/while_context "$ROOT/tests/graphs/factorise_frames.pb" | sed 1d | cmp plan.mf -
+"$DFG" check --dependences --json align.dfg >got
+has got '"family":"wavefront","skew":[[1,0],[0,1]]'
+has got '"vectors":[[1,1],[1,0],[0,1]]'
+"$DFG" check --json align.dfg >got
+never grep -q loops got
+
+# Marks that claim what the body does not keep.
+wrong() { # WORDS SED: the text form of the graph with the change is refused, with these words
+	"$DFG" convert "$graph" -o was.pbtxt
+	sed "$2" was.pbtxt >is.pbtxt
+	never cmp -s was.pbtxt is.pbtxt
+	status 65 "$DFG" check is.pbtxt
+	has err "$1"
+}
+cat >sum.dfg <<'P'
+input x: f32[n]
+total = loop (s = 0.0) for i in 0..n { next s + x[i] }
+output y = total
+P
+"$DFG" build sum.dfg -o sum.pb
+status 65 "$DFG" check --parallel total sum.pb
+has err "sum.pb: parallel loop 'total': node 'total/s/Merge' carries a value from one iteration to the next"
+cat >late.dfg <<'P'
+input x: f32[n]
+w = VarHandleOp(dtype = f32, shape = [4], shared_name = "w")
+total = loop (k = 0) for i in 0.. while ReadVariableOp(w, dtype = f32)[0] > 0 { next k }
+output y = total
+P
+"$DFG" build late.dfg -o late.pb
+status 65 "$DFG" check --parallel total late.pb
+has err "compares its counter with a number"
+"$DFG" build slrb.dfg -o slrb.pb
+graph=slrb.pb
+wrong "the mark '_dfg_parallel' must be 'ordered' or 'unordered'" 's/"unordered"/"backward"/'
+wrong "which an ordered loop does not allow" 's/"unordered"/"ordered"/'
+wrong "the mark '_dfg_buffer' belongs to the Identity of an update" 's/_dfg_parallel/_dfg_buffer/'
+wrong "the mark '_dfg_parallel' belongs to the LoopCond" 's/_dfg_buffer/_dfg_parallel/'
+wrong "so it takes only updates that commute" 's/"ResourceScatterSub"/"ResourceScatterUpdate"/'
