@@ -111,7 +111,9 @@ static struct dfg_err *check_step(const struct dfg_json *step, bool fails)
 static struct dfg_err *check_error(const struct dfg_json *error)
 {
 	const char *at = error ? dfg_json_get(error, "at")->string : "run";
-	return !strcmp(at, "load") || !strcmp(at, "run") ? NULL : DFG_ERR(DFG_DATA, "error: 'at' must be load or run");
+	return !strcmp(at, "load") || !strcmp(at, "run")
+			   ? NULL
+			   : DFG_ERR(DFG_DATA, "error: 'at' is '%.40s', must be load or run", at);
 }
 
 /* The gradient is evaluated at the feeds of the last step. */

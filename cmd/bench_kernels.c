@@ -8,6 +8,7 @@
 #include "lib/base/io.h"
 #include "lib/base/pool.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,12 +89,13 @@ static struct dfg_err *measure(
 	char path[] = P_tmpdir "/dfg-kernel-XXXXXX.dfg";
 	int fd = mkstemps(path, 4);
 	if (fd < 0)
-		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file", P_tmpdir);
+		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file: %s", P_tmpdir, strerror(errno));
 	size_t length = strlen(kernel->program);
 	bool written = write(fd, kernel->program, length) == (ssize_t)length;
 	close(fd);
-	struct dfg_err *err = written ? measure_file(path, options, out_figures)
-								  : DFG_ERR(DFG_NO_OUTPUT, "%s: cannot write a temporary file", path);
+	struct dfg_err *err = written
+							  ? measure_file(path, options, out_figures)
+							  : DFG_ERR(DFG_NO_OUTPUT, "%s: cannot write a temporary file: is the disk full?", path);
 	unlink(path);
 	return err;
 }

@@ -26,7 +26,7 @@ static struct dfg_err *format_file(const char *path, struct dfg_text *out, int *
 	if (!err && only_check) {
 		*out_status |= !same;
 		if (!same)
-			dfg_talk("%s: its layout would change", path);
+			dfg_talk("%s: the layout is not canonical; dfg fmt -w changes it", path);
 	} else if (!err && in_place && is_file) {
 		err = dfg_out_text(path, true, &text);
 	} else if (!err) {

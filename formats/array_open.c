@@ -26,6 +26,9 @@ static struct dfg_err *pick(const struct dfg_arrays *arrays, const char *key, co
 	for (size_t i = 0; i < arrays->count; i++)
 		if (*arrays->array[i].name)
 			dfg_nearest_offer(&nearest, arrays->array[i].name);
+	if (arrays->count == 1 && !*arrays->array[0].name)
+		return DFG_ERR(
+			DFG_DATA, "no array '%s': the file holds one array, which has no name; leave out [%s]", key, key);
 	return DFG_ERR(DFG_DATA, "no array '%s'%s%s%s", key, nearest.best ? "; did you mean '" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }

@@ -208,8 +208,12 @@ static struct dfg_err *find_column(const struct dfg_csv_table *table, const char
 		*out_column = found ? *out_column : (size_t)number;
 		return NULL;
 	}
-	return DFG_ERR(DFG_DATA, "no column '%s' among %zu%s%s%s", key, table->columns,
-		nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+	if (!table->name)
+		return DFG_ERR(
+			DFG_DATA, "no column '%s' among %zu, which have no names: give a number, from 0", key, table->columns);
+	return DFG_ERR(DFG_DATA, "no column '%s' among %zu; %s '%s'%s", key, table->columns,
+		nearest.best ? "did you mean" : "the first is", nearest.best ? nearest.best : table->name[0],
+		nearest.best ? "?" : "");
 }
 
 /* Parses a range: "2:5" is 2, 3, 4; ":3" begins at 0, and "3:" ends with the last column. */

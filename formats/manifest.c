@@ -200,7 +200,8 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	DFG_TRY(dfg_json_need(manifest, "format", DFG_JSON_STRING, &is));
 	DFG_TRY(dfg_json_need_size(manifest, "version", &version));
 	if (strcmp(is->string, format) || version != VERSION)
-		return DFG_ERR(DFG_DATA, "'%s' version %llu is not supported", is->string, (unsigned long long)version);
+		return DFG_ERR(DFG_DATA, "the manifest is '%.40s' version %llu, expected '%s' version %d", is->string,
+			(unsigned long long)version, format, VERSION);
 	DFG_TRY(dfg_json_need_size(manifest, "step", &checkpoint->step));
 	DFG_TRY(dfg_json_need_size(manifest, "epoch", &checkpoint->epoch));
 	DFG_TRY(dfg_json_need_size(manifest, "sample", &checkpoint->sample));

@@ -148,7 +148,7 @@ static struct dfg_err *read_literal(struct scan *scan, struct dfg_npy_header *he
 		if (!strcmp(key, "descr") && !has_descr) {
 			has_descr = true;
 			if (!take_string(scan, descr, sizeof descr))
-				return DFG_ERR(DFG_DATA, "structured dtypes are not supported");
+				return DFG_ERR(DFG_DATA, "structured dtypes are not supported: save each field as an array of its own");
 			DFG_TRY(read_descr(descr, header));
 		} else if (!strcmp(key, "fortran_order") && !has_order) {
 			has_order = true;
@@ -186,7 +186,7 @@ static struct dfg_err *count_bytes(struct dfg_npy_header *header)
 			return DFG_ERR(DFG_DATA, "shape %s is too large for any file", dfg_shape_words(&header->shape).s);
 	}
 	if (!header->width && !empty)
-		return DFG_ERR(DFG_DATA, "strings have width 0");
+		return DFG_ERR(DFG_DATA, "strings have width 0, expected at least 1");
 	header->bytes = empty ? 0 : bytes;
 	return NULL;
 }
@@ -204,7 +204,7 @@ struct dfg_err *dfg_npy_header(const uint8_t *bytes, size_t size, size_t *out_si
 	if (size < least)
 		return NULL;
 	if (bytes[6] < 1 || bytes[6] > 3 || bytes[7])
-		return DFG_ERR(DFG_DATA, "npy version %d.%d is not supported", bytes[6], bytes[7]);
+		return DFG_ERR(DFG_DATA, "npy version %d.%d is not supported; 1.0, 2.0 and 3.0 are", bytes[6], bytes[7]);
 	length = small ? dfg_le16(bytes + 8) : dfg_le32(bytes + 8);
 	if (length > HEADER_MOST)
 		return DFG_ERR(DFG_DATA, "npy header of %zu bytes, more than %d", length, HEADER_MOST);

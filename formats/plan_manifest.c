@@ -168,7 +168,7 @@ static struct dfg_err *read_part(const struct dfg_json *part, uint32_t i, struct
 	DFG_TRY(need_string(part, "file", &plan->arena, &file));
 	snprintf(wanted, sizeof wanted, "w%u.pb", i);
 	if (strcmp(file, wanted))
-		return DFG_ERR(DFG_DATA, "\"file\" is not \"%s\"", wanted);
+		return DFG_ERR(DFG_DATA, "\"file\" is \"%.80s\", must be \"%s\"", file, wanted);
 	DFG_TRY(dfg_json_need_size(part, "nodes", &plan->nodes[i]));
 	return read_digest(part, plan->digest[i]);
 }

@@ -85,7 +85,7 @@ static struct dfg_err *read_entry(
 	DFG_TRY(dfg_json_need(entry, "data_offsets", DFG_JSON_ARRAY, &offsets));
 	*out_dtype = find_dtype(dtype->string);
 	if (!*out_dtype)
-		return DFG_ERR(DFG_DATA, "dtype '%.40s' is not supported", dtype->string);
+		return DFG_ERR(DFG_DATA, "dtype '%.40s' is unknown: expected one such as F32 or I64", dtype->string);
 	DFG_TRY(read_sizes(shape, "shape", number, DFG_RANK_MAX));
 	*out_shape = (struct dfg_shape){.rank = (int)shape->count};
 	for (size_t i = 0; i < shape->count; i++)

@@ -85,7 +85,8 @@ static struct dfg_err *bincount(struct dfg_kernel *ctx)
 	for (int64_t row = 0; row < dfg_count_between(&in->shape, 0, last); row++)
 		if (!count_of[out->dtype](in, row * n, n, weighted ? weights->data : NULL, dfg_kernel_attr(ctx)[0].b, size,
 				dfg_tensor_at(out, row * size)))
-			return DFG_ERR(DFG_DATA, "the input has a negative number in row %lld", (long long)row);
+			return DFG_ERR(DFG_DATA, "row %lld of the input has a negative number, expected numbers of at least 0",
+				(long long)row);
 	return NULL;
 }
 

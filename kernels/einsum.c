@@ -46,7 +46,7 @@ static struct dfg_err *parse(struct dfg_string s, int inputs, struct equation *o
 	out->term[0].text = s.s;
 	out->term[0].there = true;
 	if (s.length >= TERM_CHARACTERS)
-		return DFG_ERR(DFG_DATA, "equation of %zu characters is too long", s.length);
+		return DFG_ERR(DFG_DATA, "the equation has %zu characters: the limit is %d", s.length, TERM_CHARACTERS - 1);
 	for (size_t i = 0; i < s.length; i++) {
 		bool arrow = s.s[i] == '-' && i + 1 < s.length && s.s[i + 1] == '>' && term < OUT;
 		bool dots = i + 2 < s.length && !memcmp(s.s + i, "...", 3) && !out->term[term].has_ellipsis;

@@ -243,8 +243,8 @@ static struct dfg_err *gather_nd_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "params are a scalar, expected at least a vector");
 	int64_t depth = indices->dim[indices->rank - 1];
 	if (depth > params->rank)
-		return DFG_ERR(
-			DFG_DATA, "indices of %" PRId64 " numbers are too long for params %s", depth, dfg_shape_words(params).s);
+		return DFG_ERR(DFG_DATA, "the last dimension of indices is %" PRId64 ", more than the rank of params %s", depth,
+			dfg_shape_words(params).s);
 	if (depth < 0)
 		return NULL;
 	int rank = indices->rank - 1 + params->rank - (int)depth;

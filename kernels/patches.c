@@ -34,8 +34,7 @@ static struct dfg_err *fit(
 	DFG_TRY(dfg_window_list(attr[KSIZES].list, "ksizes", rule.rank, rule.size));
 	DFG_TRY(dfg_window_list(attr[STRIDES].list, "strides", rule.rank, rule.stride));
 	DFG_TRY(dfg_window_list(call->op->attr[RATES] ? attr[RATES].list : NULL, "rates", rule.rank, rule.dilation));
-	if (rule.size[0] != 1 || rule.size[rule.rank - 1] != 1)
-		return DFG_ERR(DFG_DATA, "the window is over the batch or the channels, where its size must be 1");
+	DFG_TRY(dfg_window_only_space(&rule, "ksizes", rule.rank - 1));
 	DFG_TRY(dfg_window_fit(&rule, image, out_window));
 	if (rule.rank == 5 && rule.padding == DFG_SAME)
 		center(out_window);

@@ -14,8 +14,7 @@ static struct dfg_err *fit(
 	DFG_TRY(dfg_window_list(NULL, "dilations", rule.rank, rule.dilation));
 	DFG_TRY(dfg_window_list(attr[KSIZE].list, "ksize", rule.rank, rule.size));
 	DFG_TRY(dfg_window_list(attr[STRIDES].list, "strides", rule.rank, rule.stride));
-	if (rule.size[0] != 1 || rule.size[dfg_window_channel_dim(rule.rank, rule.channels_first)] != 1)
-		return DFG_ERR(DFG_DATA, "the window is over the batch or the channels, where its size must be 1");
+	DFG_TRY(dfg_window_only_space(&rule, "ksize", dfg_window_channel_dim(rule.rank, rule.channels_first)));
 	return dfg_window_fit(&rule, volume, out_window);
 }
 

@@ -67,8 +67,7 @@ static struct dfg_err *fit(
 	DFG_TRY(dfg_window_list(NULL, "dilations", rule.rank, rule.dilation));
 	DFG_TRY(dfg_window_list(attr[KSIZE].list, "ksize", rule.rank, rule.size));
 	DFG_TRY(dfg_window_list(attr[STRIDES].list, "strides", rule.rank, rule.stride));
-	if (rule.size[0] != 1 || rule.size[3] != 1)
-		return DFG_ERR(DFG_DATA, "the window is over the batch or the channels, where its size must be 1");
+	DFG_TRY(dfg_window_only_space(&rule, "ksize", 3));
 	return dfg_window_fit(&rule, image, out_window);
 }
 

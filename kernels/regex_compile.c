@@ -115,7 +115,7 @@ static struct dfg_err *read_group(struct dfg_regex_compiler *c, bool *out_flags)
 		DFG_TRY(emit(c, DFG_REGEX_SAVE, 2 * number, 0));
 	DFG_TRY(read_alternatives(c));
 	if (!dfg_regex_take(c, ")"))
-		return dfg_regex_wrong(c, "a group without its )");
+		return dfg_regex_wrong(c, "a group is not closed: add )");
 	c->depth--;
 	c->flags = flags;
 	return captures ? emit(c, DFG_REGEX_SAVE, 2 * number + 1, 0) : NULL;
@@ -175,7 +175,7 @@ static struct dfg_err *read_atom(struct dfg_regex_compiler *c, bool *out_flags)
 	case '*':
 	case '+':
 	case '?':
-		return dfg_regex_wrong(c, "a repetition of nothing");
+		return dfg_regex_wrong(c, "nothing precedes a repetition: write \\*, \\+ or \\? for the character");
 	default:
 		return emit_character(c, code);
 	}
@@ -271,7 +271,7 @@ static struct dfg_err *read_operator(struct dfg_regex_compiler *c, size_t begin,
 	if (!take_operator(c, &least, &most))
 		return NULL;
 	if (!is_operand)
-		return dfg_regex_wrong(c, "a repetition of nothing");
+		return dfg_regex_wrong(c, "nothing precedes a repetition: write \\*, \\+ or \\? for the character");
 	if (least > DFG_REGEX_REPEAT_MOST || most > DFG_REGEX_REPEAT_MOST || (most >= 0 && most < least))
 		return dfg_regex_wrong(c, "a wrong number of repetitions");
 	bool greedy = !dfg_regex_take(c, "?") != !!(c->flags & DFG_REGEX_SWAP_GREED);
@@ -366,7 +366,7 @@ struct dfg_err *dfg_regex_init(const char *pattern, size_t length, struct dfg_re
 	*regex = (struct dfg_regex){0};
 	struct dfg_err *err = read_alternatives(&c);
 	if (!err && !dfg_regex_is_end(&c))
-		err = dfg_regex_wrong(&c, "a ) without its (");
+		err = dfg_regex_wrong(&c, "a ) closes no group: write \\) for the character");
 	if (!err)
 		err = emit(&c, DFG_REGEX_MATCH, 0, 0);
 	dfg_free(c.range);

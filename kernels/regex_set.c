@@ -23,7 +23,7 @@ struct dfg_err *dfg_regex_add_folded(struct dfg_regex_compiler *c, uint32_t low,
 	if (!(c->flags & DFG_REGEX_FOLD))
 		return NULL;
 	if (low >= 0x80 || (high >= 0x80 && high != DFG_REGEX_LAST))
-		return dfg_regex_wrong(c, "the case of characters beyond ASCII is not known");
+		return dfg_regex_wrong(c, "(?i) applies to letters of ASCII only");
 	for (uint32_t code = low; code <= high && code < 0x80; code++) {
 		uint32_t letter = code | 0x20;
 		if (letter < 'a' || letter > 'z')
@@ -212,7 +212,7 @@ struct dfg_err *dfg_regex_brackets(struct dfg_regex_compiler *c)
 {
 	bool negated = dfg_regex_take(c, "^");
 	for (bool first = true; first || !dfg_regex_next_is(c, "]"); first = false)
-		DFG_TRY(dfg_regex_is_end(c) ? dfg_regex_wrong(c, "a class without its ]") : read_item(c));
+		DFG_TRY(dfg_regex_is_end(c) ? dfg_regex_wrong(c, "a class is not closed: add ]") : read_item(c));
 	c->at++;
 	return negated ? negate(c, 0) : NULL;
 }

@@ -25,8 +25,8 @@ static struct dfg_err *check_updates(
 		return NULL;
 	int64_t depth = indices->rank ? indices->dim[indices->rank - 1] : 0;
 	if (!indices->rank || depth > whole->rank)
-		return DFG_ERR(
-			DFG_DATA, "indices %s are too long for %s", dfg_shape_words(indices).s, dfg_shape_words(whole).s);
+		return DFG_ERR(DFG_DATA, "indices are %s: their last dimension must be at most the rank of %s",
+			dfg_shape_words(indices).s, dfg_shape_words(whole).s);
 	if (depth < 0)
 		return NULL;
 	struct dfg_shape wanted = {.rank = indices->rank - 1 + whole->rank - (int)depth};
@@ -267,7 +267,9 @@ static struct dfg_err *sparse_to_dense_run(struct dfg_kernel *ctx)
 		int64_t place;
 		DFG_TRY(place_of(&s, i, &place));
 		if (ctx->call->attr[0].b && place <= before)
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " is %s", i, place == before ? "repeated" : "out of order");
+			return DFG_ERR(DFG_DATA,
+				"row %" PRId64 " of the indices %s the row before it: they must ascend (validate_indices)", i,
+				place == before ? "repeats" : "is smaller than");
 		before = place;
 		memcpy(dfg_tensor_at(out, place), dfg_tensor_at(values, values->shape.rank ? i : 0), size);
 	}

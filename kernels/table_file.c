@@ -106,10 +106,10 @@ static struct dfg_err *count_lines(struct vocabulary *vocabulary, int64_t vocab_
 static struct dfg_err *check_index(const char *what, int64_t index, enum dfg_dtype dtype)
 {
 	if (index == LINE_NUMBER && dtype != DFG_I64)
-		return DFG_ERR(DFG_DATA, "%ss are line numbers, which are i64, and those of the lookup table %s", what,
+		return DFG_ERR(DFG_DATA, "%ss are line numbers, so the lookup table must have %ss of i64, not %s", what, what,
 			dfg_dtype_name(dtype));
 	if (index == WHOLE_LINE && dtype != DFG_STRING)
-		return DFG_ERR(DFG_DATA, "%ss are whole lines, which are strings, and those of the lookup table %s", what,
+		return DFG_ERR(DFG_DATA, "%ss are whole lines, so the lookup table must have %ss of string, not %s", what, what,
 			dfg_dtype_name(dtype));
 	const uint64_t readable = UINT64_C(1) << DFG_STRING | UINT64_C(1) << DFG_I32 | UINT64_C(1) << DFG_I64 |
 							  UINT64_C(1) << DFG_F32 | UINT64_C(1) << DFG_F64;

@@ -46,8 +46,10 @@ static struct dfg_err *change_case(
 	for (size_t i = 0; i < s.length; i++) {
 		char byte = s.s[i];
 		if ((unsigned char)byte >= 0x80 && attr[0].s.length)
-			return DFG_ERR(DFG_DATA, "the case of characters beyond ASCII is not known: byte %zu is 0x%02x", i,
-				(unsigned char)byte);
+			return DFG_ERR(DFG_DATA,
+				"byte %zu is 0x%02x: only the case of letters of ASCII is known; with encoding = '', other bytes are "
+				"kept",
+				i, (unsigned char)byte);
 		if (byte >= first && byte <= last)
 			byte ^= 0x20;
 		dfg_text_put(text, &byte, 1);

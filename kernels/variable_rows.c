@@ -47,15 +47,16 @@ static struct dfg_err *shape_of_slices(const struct dfg_shape *indices, const st
 	if (vectors) {
 		if (indices->rank < 1 || indices->dim[indices->rank - 1] < 0 ||
 			indices->dim[indices->rank - 1] > variable->rank)
-			return DFG_ERR(
-				DFG_DATA, "indices %s are too long for %s", dfg_shape_words(indices).s, dfg_shape_words(variable).s);
+			return DFG_ERR(DFG_DATA, "indices are %s: their last dimension must be at most the rank of %s",
+				dfg_shape_words(indices).s, dfg_shape_words(variable).s);
 		*out_depth = (int)indices->dim[--out->rank];
 		out->dim[out->rank] = 0;
 	}
 	if (variable->rank < *out_depth)
 		return DFG_ERR(DFG_DATA, "the variable is %s, expected rows", dfg_shape_words(variable).s);
 	if (out->rank + variable->rank - *out_depth > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "the result has more than %d dimensions", DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the result has %d dimensions: the limit is %d",
+			out->rank + variable->rank - *out_depth, DFG_RANK_MAX);
 	for (int d = *out_depth; d < variable->rank; d++)
 		out->dim[out->rank++] = variable->dim[d];
 	return NULL;
@@ -182,7 +183,7 @@ static struct dfg_err *gathered_shape(
 			dfg_shape_words(params).s, dfg_shape_words(indices).s, batch_dims);
 	int rank = indices->rank + params->rank - 1 - (int)batch_dims;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "the result has more than %d dimensions", DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the result has %d dimensions: the limit is %d", rank, DFG_RANK_MAX);
 	struct dfg_shape shape = *indices;
 	for (int d = 0; d < batch_dims; d++)
 		if (params->dim[d] != indices->dim[d] && params->dim[d] >= 0 && indices->dim[d] >= 0)

@@ -21,8 +21,8 @@ struct dfg_err *dfg_window_format(struct dfg_string format, struct dfg_string pa
 	else if (is(padding, "EXPLICIT"))
 		rule->padding = DFG_EXPLICIT;
 	else
-		return DFG_ERR(
-			DFG_DATA, "padding '%.*s' is not supported", (int)(padding.length < 40 ? padding.length : 40), padding.s);
+		return DFG_ERR(DFG_DATA, "padding is '%.*s', must be SAME, VALID or EXPLICIT",
+			(int)(padding.length < 40 ? padding.length : 40), padding.s);
 	return NULL;
 }
 
@@ -83,7 +83,16 @@ static struct dfg_err *fit_axis(const struct dfg_window_rule *rule, int dim, str
 static struct dfg_err *still(const struct dfg_window_rule *rule, int dim, const char *what)
 {
 	if (rule->stride[dim] != 1 || rule->dilation[dim] != 1)
-		return DFG_ERR(DFG_DATA, "stride and dilation of the %s dimension must be 1", what);
+		return DFG_ERR(DFG_DATA, "the %s dimension has stride %lld and dilation %lld: both must be 1", what,
+			(long long)rule->stride[dim], (long long)rule->dilation[dim]);
+	return NULL;
+}
+
+struct dfg_err *dfg_window_only_space(const struct dfg_window_rule *rule, const char *what, int channels)
+{
+	if (rule->size[0] != 1 || rule->size[channels] != 1)
+		return DFG_ERR(DFG_DATA, "%s is %lld in the batch and %lld in the channels: both must be 1", what,
+			(long long)rule->size[0], (long long)rule->size[channels]);
 	return NULL;
 }
 
@@ -113,7 +122,9 @@ struct dfg_err *dfg_window_fit(
 			.stride = rule->stride[dim],
 			.dilation = rule->dilation[dim]};
 		if (axis->in > INT64_MAX / 4 || axis->size > INT64_MAX / MOST / 4)
-			return DFG_ERR(DFG_DATA, "dimension %d is too large for a window", dim);
+			return DFG_ERR(DFG_DATA, "dimension %d has %lld elements and its window %lld: the limits are %lld and %lld",
+				dim, (long long)axis->in, (long long)axis->size, (long long)(INT64_MAX / 4),
+				(long long)(INT64_MAX / MOST / 4));
 		DFG_TRY(fit_axis(rule, dim, axis));
 	}
 	return NULL;

@@ -42,6 +42,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_window_list(
 /* Copies "explicit_paddings", which must be empty unless the padding is EXPLICIT. */
 DFG_MUST_CHECK struct dfg_err *dfg_window_paddings(const struct dfg_list *list, struct dfg_window_rule *rule);
 
+/* An error unless the window has size 1 in the batch and in dimension `channels`; `what` is the attribute with its sizes. */
+DFG_MUST_CHECK struct dfg_err *dfg_window_only_space(
+	const struct dfg_window_rule *rule, const char *what, int channels);
+
 /*
  * The positions of the window in an image of the shape; the rule's size must be set. DFG_DATA if the window does not
  * fit.

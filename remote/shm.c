@@ -91,7 +91,8 @@ static void init_condition(pthread_cond_t *condition)
 struct dfg_err *dfg_shm_new(const struct dfg_shm_options *options, struct dfg_shm **out_shm)
 {
 	if (strlen(options->secret) != sizeof(*out_shm)->secret)
-		return DFG_ERR(DFG_CONFIG, "the secret must have %zu characters", sizeof(*out_shm)->secret);
+		return DFG_ERR(DFG_CONFIG, "the secret has %zu characters, must have %zu", strlen(options->secret),
+			sizeof(*out_shm)->secret);
 	struct dfg_shm *shm = dfg_zeros(1, sizeof *shm);
 	if (!shm)
 		return dfg_no_memory("links");

@@ -36,7 +36,7 @@ static struct dfg_err *refusal(uint32_t code)
 	case DFG_REFUSED:
 		return DFG_ERR(DFG_REFUSED, "it refuses the secret of this run");
 	case DFG_PROTOCOL:
-		return DFG_ERR(DFG_PROTOCOL, "it refuses this build of dfg");
+		return DFG_ERR(DFG_PROTOCOL, "it runs another build of dfg: install the same on all hosts");
 	case DFG_MEMORY:
 		return DFG_ERR(DFG_MEMORY, "it has no memory for a link");
 	default:

@@ -152,7 +152,8 @@ static struct dfg_err *read_input(struct dfg_serving_job *job, const struct dfg_
 	if (!dtype)
 		return DFG_ERR(DFG_DATA, "unknown datatype '%.40s'", input->datatype);
 	if (infer->n_raw && input->has_contents)
-		return DFG_ERR(DFG_DATA, "there are raw_input_contents and contents");
+		return DFG_ERR(
+			DFG_DATA, "the request has both raw_input_contents and contents: give the values in one of them");
 	if (infer->n_raw) {
 		job->binary = infer->raw[i].bytes;
 		job->binary_size = infer->raw[i].size;

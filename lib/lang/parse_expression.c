@@ -439,8 +439,8 @@ static struct dfg_err *product(struct dfg_parser *parser, struct dfg_tree **out_
 		return dfg_source_err(parser->source, at, DFG_DATA, "a product requires one range for each of its names");
 	for (uint32_t i = 0; i < ranges->n; i++) {
 		if (!ranges->kid[i]->range || !ranges->kid[i]->kid[1])
-			return dfg_source_err(
-				parser->source, ranges->kid[i]->at, DFG_DATA, "a product is one of ranges that end: 0..n");
+			return dfg_source_err(parser->source, ranges->kid[i]->at, DFG_DATA,
+				"a loop over a product requires ranges with an end, as in `for i, j in (0..n, 0..m)`");
 		DFG_TRY(dfg_tree_kids(parser, (*out_tree)->kid[i], &ranges->kid[i], 1));
 	}
 	return NULL;

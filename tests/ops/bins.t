@@ -7,7 +7,7 @@ UpperBound(f32([[]]), f32([[1]]))                           = [[0]]
 DenseBincount([1, 3, 1, 7], 4, i64([]))                     = [0, 2, 0, 1]
 DenseBincount([[1, 1], [0, 2]], 3, f32([[0.5, 2], [3, 4]])) = [[0, 2.5, 0], [3, 0, 4]]
 DenseBincount([[1, 1], [0, 2]], 3, f32([]), binary_output = true) = [[0, 1, 0], [1, 0, 1]]
-DenseBincount([1, -1], 3, f32([]))                          : the input has a negative number in row 0
+DenseBincount([1, -1], 3, f32([]))                          : row 0 of the input has a negative number
 DenseBincount([1, 1], -3, f32([]))                          : 'size' is -3, expected 0 or more
 DenseBincount([1, 1], 3, f32([1, 2, 3]))                    : weights are [3], expected [2] or no weights
 HistogramFixedWidth(f32([-1, 0, 1.5, 2, 5, 15]), f32([0, 5]), 5)        = [2, 1, 1, 0, 2]

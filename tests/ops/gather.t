@@ -18,7 +18,7 @@ GatherNd([[1, 2], [3, 4]], [[1, 0], [0, 1]])                = [3, 2]
 GatherNd([[1, 2], [3, 4]], [[1]])                           = [[3, 4]]
 GatherNd([1, 2], [1])                                       = 2
 GatherNd([[1, 2]], [[0, 2]])                                : index 2 at [0,1] is outside [0,2)
-GatherNd([1, 2], [[0, 0]])                                  : indices of 2 numbers are too long for params [2]
+GatherNd([1, 2], [[0, 0]])                                  : the last dimension of indices is 2, more than the rank of params [2]
 GatherNd([1, 2], [[2], [1]], bad_indices_policy = "IGNORE") = [0, 2]
 GatherNd([[], []], [[1]])                                      : params [2,0] have no elements
 GatherNd(1, [[]])                                              : params are a scalar, expected at least a vector

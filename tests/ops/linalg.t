@@ -11,7 +11,7 @@ MatrixInverse([[0, 2], [4, 0]], adjoint = true)                 = [[0, 0.5], [0.
 MatrixInverse([[1, 2], [2, 4]])                                 : matrix 0 cannot be inverted
 MatrixSolve([[0, 2], [4, 0]], [[2], [8]])                       = [[2], [1]]
 MatrixSolve([[0, 2], [4, 0]], [[2], [8]], adjoint = true)       = [[4], [0.5]]
-MatrixSolve([[0, 2], [4, 0]], [[2, 8]])                         : cannot solve for matrices [2,2] and right sides [1,2]
+MatrixSolve([[0, 2], [4, 0]], [[2, 8]])                         : cannot solve for matrices [2,2] and right sides [1,2]: a matrix must have as many rows
 MatrixSolve([[0, 0], [0, 0]], [[2], [8]])                       : matrix 0 cannot be inverted
 MatrixTriangularSolve([[2, 9], [1, 4]], [[2], [9]])             = [[1], [2]]
 MatrixTriangularSolve([[2, 1], [9, 4]], [[6], [8]], lower = false) = [[2], [2]]

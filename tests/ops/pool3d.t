@@ -3,7 +3,7 @@ MaxPool3D([[[[[1], [3], [2], [5]]]]], ksize = [1, 1, 1, 2, 1], strides = [1, 1, 
 MaxPool3D([[[[[1], [3], [2]]]]], ksize = [1, 1, 1, 2, 1], strides = [1, 1, 1, 2, 1], padding = "SAME")      = [[[[[3], [2]]]]]
 MaxPool3D([[[[[1, 3]]], [[[4, 2]]]]], ksize = [1, 2, 1, 1, 1], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[4, 3]]]]]
 MaxPool3D([[[[[1, 3, 2]]]]], ksize = [1, 1, 1, 1, 2], strides = [1, 1, 1, 1, 1], padding = "VALID", data_format = "NCDHW") = [[[[[3, 3]]]]]
-MaxPool3D([[[[[1]]]]], ksize = [1, 1, 1, 1, 2], strides = [1, 1, 1, 1, 1], padding = "VALID")               : the window is over the batch or the channels
+MaxPool3D([[[[[1]]]]], ksize = [1, 1, 1, 1, 2], strides = [1, 1, 1, 1, 1], padding = "VALID")               : ksize is 1 in the batch and 2 in the channels
 MaxPool3D([[[[1]]]], ksize = [1, 1, 1, 1, 1], strides = [1, 1, 1, 1, 1], padding = "VALID")                 : expected 5 dimensions
 MaxPool3D([[[[[1]]]]], ksize = [1, 1, 1, 3, 1], strides = [1, 1, 1, 1, 1], padding = "VALID")               : does not fit
 MaxPool3DGrad(f32([[[[[1], [3], [3]]]]]), f32([[[[[3], [3]]]]]), f32([[[[[1], [2]]]]]), ksize = [1, 1, 1, 2, 1], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[0], [3], [0]]]]]

@@ -1,7 +1,7 @@
 MaxPoolWithArgmax([[[[1, 6], [3, 2], [2, 7]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID")              = [[[[3, 6], [3, 7]]]], [[[[2, 1], [2, 5]]]]
 MaxPoolWithArgmax([[[[1], [3]]], [[[4], [4]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME", Targmax = i32) = [[[[3]]], [[[4]]]], [[[[1]]], [[[0]]]]
 MaxPoolWithArgmax([[[[1], [3]]], [[[4], [4]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME", include_batch_in_index = true) = [[[[3]]], [[[4]]]], [[[[1]]], [[[2]]]]
-MaxPoolWithArgmax([[[[1, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], padding = "VALID")                             : the window is over the batch or the channels
+MaxPoolWithArgmax([[[[1, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], padding = "VALID")                             : ksize is 1 in the batch and 2 in the channels
 MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], i64([[[[1]]], [[[0]]]]), ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[0], [2]]], [[[3], [0]]]]
 MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], i64([[[[1]]], [[[2]]]]), ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : 'argmax' contains an index outside the 2 elements of an image
 MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], [[[[1]]], [[[2]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME", include_batch_in_index = true) = [[[[0], [2]]], [[[3], [0]]]]

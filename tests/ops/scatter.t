@@ -24,8 +24,8 @@ TensorScatterMin([1], [[1]], [2])                           : outside [0,1)
 SparseToDense([1, 3], [4], [7, 8], 0)                       = [0, 7, 0, 8]
 SparseToDense([[0, 1], [1, 0]], [2, 2], 5, 1)               = [[1, 5], [5, 1]]
 SparseToDense(2, [3], 5, 1)                                 = [1, 1, 5]
-SparseToDense([3, 1], [4], [7, 8], 0)                       : index 1 is out of order
-SparseToDense([1, 1], [4], [7, 8], 0)                       : index 1 is repeated
+SparseToDense([3, 1], [4], [7, 8], 0)                       : row 1 of the indices is smaller than the row before it
+SparseToDense([1, 1], [4], [7, 8], 0)                       : row 1 of the indices repeats the row before it
 SparseToDense([3, 1], [4], [7, 8], 0, validate_indices = false) = [0, 8, 0, 7]
 SparseToDense([4], [4], [7], 0)                             : outside [0,4)
 SparseToDense([1, 2], [4], [7], 0)                          : 1 values for 2 indices

@@ -1,7 +1,7 @@
 # Functions of single strings; results of TensorFlow 2.21.
 StringLower(["Ab", "É"])                                    = ["ab", "É"]
 StringUpper(["a-b"])                                        = ["A-B"]
-StringLower("É", encoding = "utf-8")                        : string 0: the case of characters beyond ASCII is not known: byte 0 is 0xc3
+StringLower("É", encoding = "utf-8")                        : string 0: byte 0 is 0xc3: only the case of letters of ASCII is known
 StringUpper("a", encoding = "latin1")                       : encoding is 'latin1', expected 'utf-8' or ''
 StringStrip([" a b\t\n", "", "  "])                         = ["a b", "", ""]
 EncodeBase64(["a", "ab?~", ""])                             = ["YQ", "YWI_fg", ""]

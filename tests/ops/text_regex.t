@@ -13,7 +13,7 @@ StaticRegexReplace("foobar", pattern = "(foo|foobar)", rewrite = "[\\1]") = "[fo
 StaticRegexReplace("ab\ncd", pattern = "(?m)^.", rewrite = "*") = "*b\n*d"
 StaticRegexReplace("a b", pattern = "\\b", rewrite = "|")   = "|a| |b|"
 StaticRegexFullMatch("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", pattern = "(a*)*b") = false
-RegexReplace("a", "(", "x")                                 : regular expression: a group without its )
+RegexReplace("a", "(", "x")                                 : regular expression: a group is not closed: add )
 RegexReplace("a", "a**", "x")                               : regular expression: a repetition of a repetition at byte 3
 RegexReplace("a", "[b-a]", "x")                             : a range whose end is before its beginning
 RegexReplace("a", "a{1001}", "x")                           : a wrong number of repetitions

@@ -220,7 +220,7 @@ static void why_a_hello_is_refused_is_told(void **state)
 		const char *words;
 	} rows[] = {
 		{DFG_REFUSED, DFG_REFUSED, "refuses the secret"},
-		{DFG_PROTOCOL, DFG_PROTOCOL, "refuses this build"},
+		{DFG_PROTOCOL, DFG_PROTOCOL, "runs another build"},
 		{DFG_MEMORY, DFG_MEMORY, "has no memory"},
 		{DFG_UNAVAILABLE, DFG_UNAVAILABLE, "cannot share memory"},
 	};
