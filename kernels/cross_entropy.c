@@ -1,3 +1,4 @@
+#include "kernels/row_rules.h"
 #include "kernels/softmax.h"
 
 #include "kernels/gradient_helpers.h"
@@ -156,6 +157,7 @@ const struct dfg_op dfg_op_SoftmaxCrossEntropyWithLogits = {
 	.doc = "cross entropy of rows of labels and the softmax of logits, and its gradient by the logits",
 	.sig = "<T: float>(features: T, labels: T) -> (loss: T, backprop: T)",
 	.shape = dense_shape,
+	.rows = dfg_rows_all,
 	.gradient_fn = dense_gradient,
 	.kernel = {[DFG_F32] = dense, [DFG_F64] = dense},
 };
@@ -165,6 +167,7 @@ const struct dfg_op dfg_op_SparseSoftmaxCrossEntropyWithLogits = {
 	.doc = "cross entropy of classes and the softmax of logits, and its gradient by the logits",
 	.sig = "<T: float, Tlabels: index = i64>(features: T, labels: Tlabels) -> (loss: T, backprop: T)",
 	.shape = sparse_shape,
+	.rows = dfg_rows_all,
 	.gradient_fn = gradient,
 	.kernel = {[DFG_F32] = sparse, [DFG_F64] = sparse},
 };

@@ -1,3 +1,4 @@
+#include "kernels/row_rules.h"
 #include "kernels/gradient_helpers.h"
 #include "kernels/gemm/gemm.h"
 
@@ -139,6 +140,40 @@ static struct dfg_err *einsum_shape(struct dfg_infer *node)
 {
 	struct equation equation;
 	return bind_all(node->call, node->in, &equation, &node->out[0]);
+}
+
+/* Whether the label is the first of the term, and no other. */
+static bool leads(const struct term *term, int label)
+{
+	for (int d = 1; d < term->rank; d++)
+		if (term->label[d] == label)
+			return false;
+	return term->rank > 0 && term->label[0] == label;
+}
+
+static bool has_label(const struct term *term, int label)
+{
+	return term->rank > 0 && memchr(term->label, label, (size_t)term->rank);
+}
+
+/* The batch is the first label of the output and of each input with rows; the other inputs do not have it. */
+static const char *einsum_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	struct equation e;
+	struct dfg_shape shape;
+	struct dfg_err *err = bind_all(node->call, node->in, &e, &shape);
+	int first = by_row & 1 ? 0 : 1;
+	if (err || !e.term[first].rank) {
+		dfg_err_free(err);
+		return "the ranks of its inputs are not known before it runs";
+	}
+	int batch = e.term[first].label[0];
+	for (int i = 0; i < e.inputs; i++)
+		if ((by_row >> i & 1) ? !leads(&e.term[i], batch) : has_label(&e.term[i], batch))
+			return "its equation joins the batch with another axis";
+	if (!has_label(&e.term[OUT], batch))
+		return "it sums over the batch";
+	return leads(&e.term[OUT], batch) ? NULL : "it moves the batch to another axis";
 }
 
 /* Computes the steps of a tensor by label; 0 along a dimension that broadcasts. */
@@ -474,6 +509,7 @@ const struct dfg_op dfg_op_Einsum = {
 	.attr = {"equation: string"},
 	.flags = DFG_EXPENSIVE,
 	.shape = einsum_shape,
+	.rows = einsum_rows,
 	.gradient_fn = einsum_gradient,
 	.kernel = {DFG_EACH_numeric(DFG_FOR_DTYPE, einsum)},
 };

@@ -258,6 +258,8 @@ static const char *matmul_rows(const struct dfg_infer *node, uint64_t by_row)
 static const char *batch_rows(const struct dfg_infer *node, uint64_t by_row)
 {
 	int rank = node->in[A]->rank > node->in[B]->rank ? node->in[A]->rank : node->in[B]->rank;
+	if (rank == 2 && by_row == 1 && !node->call->attr[TRANSPOSE_A].b)
+		return NULL;
 	if (rank < 3)
 		return "the batch is an axis of the matrices";
 	for (int i = A; i <= B; i++)

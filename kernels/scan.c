@@ -1,4 +1,5 @@
 /* Prefix sums and products: Cumsum, Cumprod; and counts: Bincount, Bucketize. */
+#include "kernels/row_rules.h"
 #include "kernels/gradient_helpers.h"
 #include "kernels/shape_rules.h"
 
@@ -62,6 +63,11 @@ static struct dfg_err *scan_run(struct dfg_kernel *ctx, void (*runs)(void *arg, 
 DFG_EACH_numeric(SCAN, cumsum, 0, so_far + x)
 DFG_EACH_numeric(SCAN, cumprod, 1, so_far *x)
 
+static const char *scan_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return dfg_rows_along(node, by_row, 0, 1);
+}
+
 #define SCAN_OP(Op, stem, text, ...)                                                            \
 	const struct dfg_op dfg_op_##Op = {                                                         \
 		.name = #Op,                                                                            \
@@ -70,6 +76,7 @@ DFG_EACH_numeric(SCAN, cumprod, 1, so_far *x)
 		.attr = {[EXCLUSIVE] = "exclusive: bool = false", [REVERSE] = "reverse: bool = false"}, \
 		.flags = DFG_ANY_RANK | DFG_EXACT | DFG_ANALYTIC,                                       \
 		.shape = scan_shape,                                                                    \
+		.rows = scan_rows,                                                                      \
 		__VA_ARGS__,                                                                            \
 		.kernel = {DFG_EACH_numeric(DFG_BY_DTYPE, stem)},                                       \
 	};

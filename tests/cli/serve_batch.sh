@@ -39,6 +39,15 @@ output biased = BiasAdd(h, table[0])
 output wide = exp(ExpandDims(h, 1)) - Squeeze(ExpandDims(ExpandDims(h, 2), 1), squeeze_dims = [3])
 output deep = Reshape(Tile(flat, [1, 40]), [-1, 5760]) @ Reshape(Tile(w, [40, 1]), [5760, 40])
 output logs = LogSoftmax(h) + AddN([h, h, h])
+output running = cumsum(x, axis = 1) + Cumprod(x, 3, reverse = true) + Cumsum(x, -2, exclusive = true)
+output dense_loss = SoftmaxCrossEntropyWithLogits(h, Softmax(h * 2)).loss
+output sparse_loss = SparseSoftmaxCrossEntropyWithLogits(h, ids % 40).loss
+output inner = Einsum([cut, cut], equation = "bij,bkj->bik")
+output dots = Einsum([h, h], equation = "bi,bi->b")
+output outer = Einsum([h, table], equation = "bi,ji->bj") + Einsum([table, h], equation = "ji,...i->...j")
+output diagonal = Einsum([Einsum([cut, cut], equation = "bij,bkj->bik")], equation = "bii->bi")
+output flat_product = BatchMatMulV2(h, table, adj_y = true)
+output branched = if sum(table) > 0 { h * 3 } else { -h }
 X
 "$DFG" build rows.dfg -o rows.pb
 "$DFG" run rows.pb --feed x=zeros:f32[1,6,6,4] --feed ids=zeros:i32[1] --seed 7 --save w.safetensors >out
@@ -126,7 +135,30 @@ refuses "$x
 input m: f32[batch]
 output y = m * x" 'it broadcasts the batch along another axis'
 refuses "$x
-output y = loop (s = x) while sum(s) < 10 { next s + 1 }" 'control flow depends on the batch'
+output y = loop (s = x) while sum(s) < 10 { next s + 1 }" 'the rank of its value is not known before it runs'
+refuses "$x
+output y = loop (s = x) for t in 0..3 { next s * 2 }" 'the rank of its value is not known before it runs'
+refuses "$x
+param w: f32[] = 1.0
+output y = if w > 0 { x } else { [[1.0, 2.0, 3.0]] }" 'on one side only'
+refuses "$x
+output y = if x[0, 0] > 0 { x } else { -x }" 'it takes some rows of the batch'
+refuses "$x
+output y = loop (s = 1.0) for t in 0..i32(max(x)) { next s + 1 }" 'it reduces over the batch'
+refuses "$x
+output y = cumsum(x, axis = 0)" 'its axis is the batch'
+refuses "$x
+output y = Cumprod(x, -2)" 'its axis is the batch'
+refuses "$x
+output y = SoftmaxCrossEntropyWithLogits(x, [[0.2, 0.3, 0.5]]).loss" 'some of its inputs depend on the batch and others do not'
+refuses "$x
+output y = Einsum([x], equation = \"ij->j\")" 'it sums over the batch'
+refuses "$x
+output y = Einsum([x], equation = \"ij->ji\")" 'it moves the batch to another axis'
+refuses "$x
+output y = Einsum([x, x], equation = \"ij,kj->ik\")" 'its equation joins the batch with another axis'
+refuses "$x
+output y = BatchMatMulV2(x, x, adj_x = true)" 'the batch is an axis of the matrices'
 # Rows of an input count wherever it is among more than 64.
 refuses "$x
 output y = ConcatV2([$(printf '[[1.0, 2.0, 3.0]], %.0s' $(seq 64))x], 0)" 'it has more than 64 inputs'

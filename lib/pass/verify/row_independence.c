@@ -16,6 +16,7 @@ struct analysis {
 	const char **why;  /* by the same node: the reason */
 	uint8_t *effect;   /* by node: the worst kind among its inputs and outputs, which holds for its control edges */
 	bool changed;
+	bool is_settled; /* the kinds do not change any more, so that those of a Merge's inputs can be compared */
 };
 
 static size_t number(const struct analysis *a, struct dfg_edge edge)
@@ -119,16 +120,24 @@ static const char *judge_op(const struct dfg_infer *node, uint64_t by_row)
 										   : "its rows are not known to be independent";
 }
 
+/* Whether the output has the rows of the node's inputs: not the number of the side that a Merge has taken. */
+static bool carries_rows(const struct dfg_node *node, uint32_t port)
+{
+	return !port || node->op->role != DFG_MERGE;
+}
+
 /* An output of a node with rows whose leading dimension is fixed cannot be a batch. */
 static void give_rows(struct analysis *a, uint32_t n)
 {
 	for (uint32_t port = 0; port < dfg_facts_outputs(a->facts, n); port++) {
+		if (!carries_rows(&a->graph->node[n], port))
+			continue;
 		const struct dfg_shape *shape = &dfg_facts_of(a->facts, (struct dfg_edge){n, (int32_t)port})->shape;
 		bool has_rows = shape->rank > 0 && shape->dim[0] < 0;
 		set_kind(a, (struct dfg_edge){n, (int32_t)port}, has_rows ? DFG_ROWS_EACH : DFG_ROWS_MIXED);
 		if (!has_rows && a->culprit[n] == DFG_NONE) {
 			a->culprit[n] = n;
-			a->why[n] = "an output has no rows";
+			a->why[n] = shape->rank < 0 ? "the rank of its value is not known before it runs" : "an output has no rows";
 		}
 	}
 	if (a->effect[n] < DFG_ROWS_EACH) {
@@ -203,6 +212,21 @@ static uint32_t find_mixed(const struct analysis *a, const struct dfg_node *node
 	return DFG_NONE;
 }
 
+/*
+ * The reason why a primitive of control flow mixes rows. Where the batch does not decide, all rows take the same way, which
+ * is that of each of them alone; but a Merge must not give rows from one side and the same for all requests from another. The ranks of a loop's values are not
+ * inferred, so that a loop over rows is refused for now.
+ */
+static const char *flow(const struct analysis *a, const struct dfg_node *node, uint64_t by_row)
+{
+	if (node->op->role == DFG_LOOP_COND || (node->op->role == DFG_SWITCH && by_row & 2))
+		return "control flow depends on the batch";
+	for (uint32_t i = 0; a->is_settled && node->op->role == DFG_MERGE && i < node->n_in; i++)
+		if (kind_of(a, node->in[i]) == DFG_ROWS_NONE)
+			return "its value has a row for each of the batch on one side only";
+	return NULL;
+}
+
 /* *out_why: the reason why a node with unmixed inputs mixes rows or cannot be in a shared step; NULL: none. */
 static struct dfg_err *find_reason(struct analysis *a, uint32_t n, uint64_t by_row, const char **out_why)
 {
@@ -210,7 +234,9 @@ static struct dfg_err *find_reason(struct analysis *a, uint32_t n, uint64_t by_r
 	*out_why = node->op ? why_unsteady(node->op) : "the op is unknown";
 	if (*out_why || !by_row)
 		return NULL;
-	if (dfg_role_is_structural(node->op->role))
+	if (dfg_role_is_flow(node->op->role))
+		*out_why = flow(a, node, by_row);
+	else if (dfg_role_is_structural(node->op->role))
 		*out_why = "control flow depends on the batch";
 	else if (node->n_in > INPUTS_MOST)
 		*out_why = "it has more than 64 inputs";
@@ -281,7 +307,7 @@ static void give_verdict(const struct analysis *a, struct dfg_edge edge, struct 
 		a->graph->node[n].op_name, a->why[n] ? a->why[n] : "its rows are not known to be independent");
 }
 
-/* Passes in topological order, until nothing changes: one is enough without loops. */
+/* Passes in topological order, until nothing changes; then the sides of Merges are compared, and what follows from it. */
 static struct dfg_err *run_analysis(struct analysis *a)
 {
 	uint32_t *order, count;
@@ -290,6 +316,8 @@ static struct dfg_err *run_analysis(struct analysis *a)
 		a->changed = false;
 		for (uint32_t i = 0; i < count; i++)
 			DFG_TRY(visit(a, order ? order[i] : i));
+		if (!a->changed && !a->is_settled)
+			a->is_settled = a->changed = true;
 	} while (a->changed);
 	return NULL;
 }
