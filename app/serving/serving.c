@@ -228,8 +228,26 @@ static void reload(struct dfg_served *served)
 	dfg_live_model_unref(old);
 }
 
+/* New connections have the newest certificate; one that cannot be used leaves the old one. */
+static void reload_certificate(struct dfg_serving *serving)
+{
+	const struct dfg_serving_options *options = &serving->options;
+	struct dfg_tls *tls;
+	if (!serving->tls)
+		return;
+	struct dfg_err *err = dfg_tls_open(options->tls_cert, options->tls_key, &tls);
+	if (err) {
+		dfg_report_note(options->report, "the certificate stays as it is: %s", err->text);
+		dfg_err_free(err);
+		return;
+	}
+	serving->tls = tls;
+	dfg_tls_free(dfg_web_set_tls(serving->web, tls));
+}
+
 void dfg_serving_reload(struct dfg_serving *serving)
 {
+	reload_certificate(serving);
 	for (size_t i = 0; i < serving->n_served; i++)
 		reload(&serving->served[i]);
 }

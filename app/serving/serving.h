@@ -54,8 +54,8 @@ const char *dfg_serving_scheme(const struct dfg_serving *serving);
 const char *dfg_serving_model(const struct dfg_serving *serving, size_t i);
 
 /*
- * Loads the newest weights of each model, while the old ones answer. A model that cannot be loaded is reported, and its
- * old weights stay.
+ * Loads the newest weights of each model, while the old ones answer, and the certificate. A model that cannot be loaded is
+ * reported, and its old weights stay; so is a certificate.
  */
 void dfg_serving_reload(struct dfg_serving *serving);
 

@@ -83,6 +83,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_web_new(const struct dfg_web_options *options
 /* "127.0.0.1:8080", with the actual port. */
 const char *dfg_web_address(const struct dfg_web *web);
 
+/*
+ * Later connections are encrypted by `tls`, which is borrowed; the server must have one already. Returns that one, which may
+ * be freed: connections that it encrypts continue.
+ */
+struct dfg_tls *dfg_web_set_tls(struct dfg_web *web, struct dfg_tls *tls);
+
 /* Accepts no more connections, and ends those that are idle; others end with the answer to their request. */
 void dfg_web_drain(struct dfg_web *web);
 

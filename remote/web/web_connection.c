@@ -284,12 +284,12 @@ void dfg_web_connection_new(struct dfg_web *web, int fd)
 	*connection = (struct dfg_web_connection){
 		.web = web, .fd = fd, .watched = event.events, .next = web->connections, .at = &web->connections};
 	connection->sent_ns = dfg_now();
-	if (web->options.tls) {
-		struct dfg_err *err = dfg_tls_session_new(web->options.tls, &connection->tls);
-		if (err)
-			dfg_web_connection_drop(connection);
-		dfg_err_free(err);
-	}
+	pthread_mutex_lock(&web->lock);
+	struct dfg_err *err = web->options.tls ? dfg_tls_session_new(web->options.tls, &connection->tls) : NULL;
+	pthread_mutex_unlock(&web->lock);
+	if (err)
+		dfg_web_connection_drop(connection);
+	dfg_err_free(err);
 	if (web->connections)
 		web->connections->at = &connection->next;
 	web->connections = connection;

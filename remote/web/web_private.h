@@ -84,7 +84,7 @@ struct dfg_web {
 	uint64_t numbers; /* the last number given to a connection; 0: none was */
 	size_t bodies;    /* bytes of bodies that are held */
 	uint64_t tick_ns;
-	pthread_mutex_t lock; /* guards `answered`, and the pieces of answers */
+	pthread_mutex_t lock; /* guards `answered`, the pieces of answers, and options.tls */
 	pthread_cond_t moved; /* some of the pieces were sent, or a client is gone */
 	struct dfg_web_exchange *answered, **last_answered;
 };

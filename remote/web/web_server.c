@@ -258,6 +258,15 @@ struct dfg_err *dfg_web_new(const struct dfg_web_options *options, struct dfg_we
 	return err;
 }
 
+struct dfg_tls *dfg_web_set_tls(struct dfg_web *web, struct dfg_tls *tls)
+{
+	pthread_mutex_lock(&web->lock);
+	struct dfg_tls *old = web->options.tls;
+	web->options.tls = tls;
+	pthread_mutex_unlock(&web->lock);
+	return old;
+}
+
 void dfg_web_drain(struct dfg_web *web)
 {
 	atomic_store(&web->draining, true);

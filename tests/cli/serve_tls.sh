@@ -54,6 +54,43 @@ for s in half:
 X
 ask 200 --cacert good.pem "$url/v2"
 stop
+# HUP takes another certificate: an older connection continues, and no request is lost. One that cannot be used is reported.
+cp good.pem used.pem
+cp good.key used.key
+start double.pb --tls-cert used.pem --tls-key used.key
+certify next IP:127.0.0.1,DNS:localhost
+cat >kept.py <<'X'
+import http.client, os, ssl, sys
+host, port = sys.argv[1].split("//")[1].split(":")
+kept = http.client.HTTPSConnection(host, int(port), context=ssl.create_default_context(cafile="good.pem"))
+count = 0
+while not os.path.exists("enough"):
+    kept.request("GET", "/v2")
+    answer = kept.getresponse()
+    answer.read()
+    assert answer.status == 200
+    count += 1
+    if count == 1:
+        open("first", "w").close()
+print(count)
+X
+python3 kept.py "$url" >count &
+client=$!
+within test -e first
+cp next.pem used.pem
+cp next.key used.key
+kill -HUP "$server"
+within curl -sS --cacert next.pem -o answer "$url/v2"
+never curl -sS --cacert good.pem "$url/v2" 2>err
+cp good.key used.key
+kill -HUP "$server"
+within grep -q 'the certificate stays as it is' talk
+has talk 'used.key is not the key of used.pem'
+ask 200 --cacert next.pem "$url/v2"
+touch enough
+wait "$client"
+[ "$(cat count)" -gt 1 ]
+stop
 # A handshake that is not complete in time ends the connection.
 start double.pb --tls-cert good.pem --tls-key good.key --timeout 0.5
 python3 - "$url" <<'X'
