@@ -30,6 +30,11 @@ static bool is_among(struct dfg_edge edge, const struct dfg_edge *edges, uint32_
 	return false;
 }
 
+bool dfg_feeds_has(const struct dfg_feeds *feeds, struct dfg_edge edge)
+{
+	return is_among(edge, feeds->edge, feeds->count);
+}
+
 struct dfg_err *dfg_feeds_share(
 	const struct dfg_feeds *feeds, const struct dfg_edge *but, uint32_t n, struct dfg_feeds *out_feeds)
 {

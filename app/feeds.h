@@ -13,6 +13,9 @@ struct dfg_feeds {
 /* Adds a feed, in place of an earlier one of the same edge. Takes the value, also on failure. */
 DFG_MUST_CHECK struct dfg_err *dfg_feeds_add(struct dfg_feeds *feeds, struct dfg_edge edge, struct dfg_tensor *value);
 
+/* Whether the tensor is among the feeds. */
+bool dfg_feeds_has(const struct dfg_feeds *feeds, struct dfg_edge edge);
+
 /* References to all feeds except those of the n edges, which the caller feeds. */
 DFG_MUST_CHECK struct dfg_err *dfg_feeds_share(
 	const struct dfg_feeds *feeds, const struct dfg_edge *but, uint32_t n, struct dfg_feeds *out_feeds);

@@ -26,14 +26,6 @@ struct initialise {
 	bool reads_only; /* the walk skips variables that are only assigned */
 };
 
-static bool is_fed(const struct initialise *in, struct dfg_edge edge)
-{
-	for (uint32_t i = 0; i < in->feeds->count; i++)
-		if (dfg_edge_same(in->feeds->edge[i], edge))
-			return true;
-	return false;
-}
-
 static void push_node(struct initialise *in, uint32_t node)
 {
 	if (in->seen[node] == in->walks)
@@ -53,7 +45,7 @@ static void walk(struct initialise *in, void (*see)(struct initialise *in, uint3
 			see(in, variable, arg);
 		uint32_t first = in->reads_only && node->op && node->op->role == DFG_ASSIGN;
 		for (uint32_t i = first; i < node->n_in + node->n_control; i++)
-			if (!is_fed(in, node->in[i]))
+			if (!dfg_feeds_has(in->feeds, node->in[i]))
 				push_node(in, node->in[i].node);
 	}
 }
@@ -74,7 +66,7 @@ static void push_inputs(struct initialise *in, uint32_t variable)
 {
 	const struct dfg_node *assign = &in->graph->node[in->assign[variable]];
 	for (uint32_t i = 1; i < assign->n_in + assign->n_control; i++)
-		if (!is_fed(in, assign->in[i]))
+		if (!dfg_feeds_has(in->feeds, assign->in[i]))
 			push_node(in, assign->in[i].node);
 }
 

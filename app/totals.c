@@ -12,17 +12,9 @@ struct search {
 	uint32_t depth, walks;
 };
 
-static bool is_fed(const struct search *search, struct dfg_edge edge)
-{
-	for (uint32_t i = 0; i < search->feeds->count; i++)
-		if (dfg_edge_same(search->feeds->edge[i], edge))
-			return true;
-	return false;
-}
-
 static void push_edge(struct search *search, struct dfg_edge edge)
 {
-	if (is_fed(search, edge) || search->seen[edge.node] == search->walks)
+	if (dfg_feeds_has(search->feeds, edge) || search->seen[edge.node] == search->walks)
 		return;
 	search->seen[edge.node] = search->walks;
 	search->stack[search->depth++] = edge.node;

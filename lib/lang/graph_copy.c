@@ -3,6 +3,8 @@
 #include "lib/lang/eval_private.h"
 #include "lib/lang/region_private.h"
 
+#include "lib/graph/loops.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +26,6 @@ static const struct dfg_node *node_of(const struct walk *walk, uint32_t n)
 	return &walk->g->file.graph->node[n];
 }
 
-static enum dfg_role role_of(const struct dfg_node *node)
-{
-	return node->op ? node->op->role : DFG_PLAIN;
-}
-
 /* Whether all applications have one copy: of a constant, and of a node that makes the handle of a state. */
 static bool is_shared(const struct dfg_node *node)
 {
@@ -46,9 +43,9 @@ static bool is_shared(const struct dfg_node *node)
 /* The function of the language that gives the node's value: every program has one seed and one count of steps. */
 static const char *program_function(const struct dfg_node *node)
 {
-	if (role_of(node) == DFG_PLACEHOLDER_DEFAULT && !strcmp(node->name, "dfg/seed"))
+	if (dfg_node_role(node) == DFG_PLACEHOLDER_DEFAULT && !strcmp(node->name, "dfg/seed"))
 		return "seed";
-	return role_of(node) == DFG_READ && !strcmp(node->name, "train/step/read") ? "step" : NULL;
+	return dfg_node_role(node) == DFG_READ && !strcmp(node->name, "train/step/read") ? "step" : NULL;
 }
 
 static uint32_t *copy_of(const struct walk *walk, uint32_t n)
@@ -102,7 +99,7 @@ static struct dfg_err *refuse(const struct walk *walk, uint32_t n, struct dfg_er
 static struct dfg_err *check(const struct walk *walk, uint32_t n)
 {
 	const struct dfg_node *node = node_of(walk, n);
-	enum dfg_role role = role_of(node);
+	enum dfg_role role = dfg_node_role(node);
 	if (!node->op)
 		return dfg_op_missing(node->op_name);
 	if (role == DFG_PLACEHOLDER)
@@ -130,11 +127,6 @@ static struct dfg_err *visit(struct walk *walk)
 	return NULL;
 }
 
-static bool is_back_edge(const struct walk *walk, uint32_t n, struct dfg_edge edge)
-{
-	return role_of(node_of(walk, n)) == DFG_MERGE && role_of(node_of(walk, edge.node)) == DFG_NEXT_ITERATION;
-}
-
 /* The tensor's copy, or the argument in its place. */
 static struct dfg_edge copied(const struct walk *walk, struct dfg_edge edge)
 {
@@ -156,10 +148,10 @@ static struct dfg_err *copy_inputs(const struct walk *walk, uint32_t n, struct d
 	want->in = in;
 	want->n_in = node->n_in;
 	for (uint32_t i = 0; i < node->n_in; i++)
-		if (!is_back_edge(walk, n, node->in[i]))
+		if (!dfg_edge_closes(walk->g->file.graph, node, node->in[i]))
 			forward = in[i] = copied(walk, node->in[i]);
 	for (uint32_t i = 0; i < node->n_in; i++)
-		if (is_back_edge(walk, n, node->in[i]))
+		if (dfg_edge_closes(walk->g->file.graph, node, node->in[i]))
 			in[i] = forward;
 	for (uint32_t i = node->n_in; i < node->n_in + node->n_control; i++)
 		if (!argument_of(walk, node->in[i].node))
@@ -229,7 +221,7 @@ static struct dfg_err *build(struct walk *walk, uint32_t n, const struct dfg_new
 {
 	struct dfg_eval *eval = walk->eval;
 	bool is_apart =
-		copy_of(walk, n) == &walk->g->shared[n] || (walk->g->frames[n] && role_of(node_of(walk, n)) != DFG_ENTER);
+		copy_of(walk, n) == &walk->g->shared[n] || (walk->g->frames[n] && dfg_node_role(node_of(walk, n)) != DFG_ENTER);
 	uint32_t n_control = eval->builder->n_control;
 	if (is_apart)
 		eval->builder->n_control = 0;
@@ -257,22 +249,21 @@ static struct dfg_err *copy_node(struct walk *walk, uint32_t n)
 	return NULL;
 }
 
-/* The file's verifier has found the shape in all iterations; the copy's first input has that of the first alone. */
-static struct dfg_err *close_loop(struct walk *walk, uint32_t n)
+/* Sets the back edges of a copied Merge. */
+static void close_loop(struct walk *walk, uint32_t n)
 {
 	const struct dfg_node *node = node_of(walk, n);
 	uint32_t made = *copy_of(walk, n);
 	for (uint32_t i = 0; i < node->n_in; i++)
-		if (is_back_edge(walk, n, node->in[i]))
+		if (dfg_edge_closes(walk->g->file.graph, node, node->in[i]))
 			walk->eval->builder->graph->node[made].in[i] = copied(walk, node->in[i]);
-	return NULL;
 }
 
 static bool has_back_edge(const struct walk *walk, uint32_t n)
 {
 	const struct dfg_node *node = node_of(walk, n);
 	for (uint32_t i = 0; i < node->n_in; i++)
-		if (is_back_edge(walk, n, node->in[i]))
+		if (dfg_edge_closes(walk->g->file.graph, node, node->in[i]))
 			return true;
 	return false;
 }
@@ -294,11 +285,12 @@ static struct dfg_err *copy_found(struct walk *walk)
 			return refuse(walk, n, err);
 		if (!has_back_edge(walk, n))
 			continue;
+		/* The file's verifier has found the shape in all iterations; the copy's inputs have that of the first alone. */
 		const struct dfg_edge merge = {*copy_of(walk, n), 0};
 		DFG_TRY(dfg_eval_learn(walk->eval, merge, &dfg_facts_of(walk->g->file.facts, (struct dfg_edge){n, 0})->shape));
 	}
 	for (size_t i = 0; i < walk->n; i++)
-		DFG_TRY(close_loop(walk, walk->g->order[walk->found[i]]));
+		close_loop(walk, walk->g->order[walk->found[i]]);
 	return NULL;
 }
 
@@ -319,7 +311,7 @@ static struct dfg_err *copy_initialisers_of(const struct walk *walk, struct walk
 {
 	for (size_t i = 0; i < walk->n; i++) {
 		uint32_t n = walk->g->order[walk->found[i]], assign = walk->g->assign[n];
-		if (role_of(node_of(walk, n)) == DFG_VARIABLE && assign != DFG_NONE)
+		if (dfg_node_role(node_of(walk, n)) == DFG_VARIABLE && assign != DFG_NONE)
 			DFG_TRY(push_node(initial, assign));
 	}
 	DFG_TRY(visit(initial));

@@ -9,6 +9,7 @@
 
 #include "lib/base/index.h"
 #include "lib/graph/initialisers.h"
+#include "lib/graph/loops.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -19,11 +20,6 @@ enum { LISTED = 5 }; /* the most names that a message lists */
 static struct dfg_err *no_memory(void)
 {
 	return dfg_no_memory("an imported graph");
-}
-
-static enum dfg_role role_of(const struct dfg_node *node)
-{
-	return node->op ? node->op->role : DFG_PLAIN;
 }
 
 /* Node numbers with the number by which they were declared. */
@@ -66,7 +62,7 @@ static struct dfg_err *list_marked(
 
 static bool is_input(const struct dfg_node *node)
 {
-	return role_of(node) == DFG_PLACEHOLDER || role_of(node) == DFG_PLACEHOLDER_DEFAULT;
+	return dfg_node_role(node) == DFG_PLACEHOLDER || dfg_node_role(node) == DFG_PLACEHOLDER_DEFAULT;
 }
 
 /* The inputs: those that a program declared, and otherwise all placeholders. */
@@ -130,8 +126,8 @@ static void count_frames(struct dfg_imported_graph *g)
 			uint32_t from = g->frames[node->in[e].node];
 			most = g->rank[node->in[e].node] < i && from > most ? from : most;
 		}
-		bool leaves = role_of(node) == DFG_EXIT && most;
-		g->frames[n] = role_of(node) == DFG_ENTER ? most + 1 : most - leaves;
+		bool leaves = dfg_node_role(node) == DFG_EXIT && most;
+		g->frames[n] = dfg_node_role(node) == DFG_ENTER ? most + 1 : most - leaves;
 	}
 }
 

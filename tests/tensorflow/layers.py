@@ -4,7 +4,7 @@
     tests/tensorflow/layers.py [--record]
 
 The outputs of tests/programs/layers.dfg are compared with Keras, in f64, with the weights that dfg's initialisers make.
---record writes what dfg prints, once it is right, into the program as its claim. DFG is the program (build/dfg). Exits
+--record writes what dfg prints, once it is right, into the program as its claims. DFG is the program (build/dfg). Exits
 77, with a message, where Keras is not installed.
 """
 import os
@@ -198,10 +198,10 @@ def main():
             kept = [line for line in file if not line.startswith("#: ")]
         items = text.replace("\n", " ").strip()
         for name in got:
-            items = items.replace(f" {name}: ", f" / {name}: ")
+            items = items.replace(f" {name}: ", f"\n{name}: ")
         with open(PROGRAM, "w", encoding="utf-8") as file:
             file.writelines(kept)
-            file.write(f"#:  = {items}\n")
+            file.writelines(f"#: --fetch {item.partition(':')[0]} = {item.strip()}\n" for item in items.split("\n"))
     print(f"{len(got.files)} layers and losses agree with Keras")
 
 
