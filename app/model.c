@@ -82,10 +82,10 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_in
 	struct dfg_err *err = plan ? open_plan(path, input, distributed, out_model) : open_graph(path, input, out_model);
 	if (!err && plan)
 		err = dfg_err_of_file(check_shards(out_model, distributed, &session), path);
-	if (!err && !plan)
-		dfg_placement_warn(distributed->options.placement, &out_model->file.graph, input->report);
 	if (!err && distributed->opened)
 		err = distributed->opened(distributed->opened_arg);
+	if (!err && !plan)
+		dfg_placement_warn(distributed->options.placement, &out_model->file.graph, input->report);
 	if (!err)
 		err = dfg_err_of_file(dfg_distributed_load(distributed, &out_model->file.graph, &out_model->facts,
 								  plan ? &out_model->plan.parts : NULL, &session),

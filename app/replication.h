@@ -18,6 +18,7 @@ struct dfg_replication {
 	const char *algorithm;           /* "auto", "direct" or "shm"; NULL: auto */
 	const char *reduce;              /* "mean" or "sum"; NULL: by the loss */
 	struct dfg_words_list gradients; /* patterns */
+	struct dfg_words_list parts;     /* variables to divide: app/shard_variables.h */
 	/* Set by dfg_replication_check(). */
 	uint32_t n_shards, n_replicas; /* 1 or more */
 	enum dfg_algorithm all_reduce;

@@ -1,5 +1,6 @@
 #include "app/run_private.h"
 
+#include "app/shard_variables.h"
 #include "lib/base/text.h"
 #include "lib/pass/rewrite/fuse_updates.h"
 
@@ -76,11 +77,15 @@ static struct dfg_err *shard(struct dfg_run *run)
 		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
 	if (!run->replication)
 		return NULL;
+	if (run->model.plan.parts.parts && run->replication->parts.count)
+		return DFG_ERR(
+			DFG_USAGE, "--shard-variable cannot be used with a plan, in which variables are divided already");
 	if (run->model.plan.parts.parts)
 		return dfg_replication_fetches(&run->model, &run->fetch);
 	if (!given.feed)
 		return dfg_no_memory("the feeds");
 	DFG_TRY(keep_given(run, data, &given));
+	DFG_TRY(dfg_shard_model(&run->replication->parts, run->replication->n_shards, &run->model));
 	DFG_TRY(dfg_replication_apply(run->replication, &run->model, given.feed, given.n_feed, run->input.report, &keep));
 	return dfg_replication_fetches(&run->model, &run->fetch);
 }

@@ -1,5 +1,7 @@
 #include "app/server_placement.h"
 
+#include "lib/pass/rewrite/shard_variable.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,16 +31,6 @@ static uint64_t bytes_of(const struct dfg_node *node)
 	return bytes;
 }
 
-/* Whether the name has the variable's before a slash: 'w/momentum' and 'train/w/m' are slots of 'w'. */
-static bool is_slot_of(const char *name, const char *variable)
-{
-	size_t length = strlen(variable);
-	for (const char *at = name; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
-		if (!strncmp(at, variable, length) && at[length] == '/')
-			return true;
-	return false;
-}
-
 /* The variable with the longest name that the slot's name has; a variable owns itself. */
 static uint32_t owner_of(const struct assignment *a, uint32_t i)
 {
@@ -47,7 +39,7 @@ static uint32_t owner_of(const struct assignment *a, uint32_t i)
 	uint32_t owner = i;
 	for (uint32_t k = 0; k < a->count; k++) {
 		const char *other = a->graph->node[a->stored[k].node].name;
-		if (strlen(other) > longest && is_slot_of(name, other)) {
+		if (strlen(other) > longest && dfg_is_slot_of(name, other)) {
 			longest = strlen(other);
 			owner = k;
 		}
@@ -151,6 +143,15 @@ static uint32_t server_of_bucket(const struct assignment *a, const struct dfg_no
 	return known ? server_of_name(a, &names->value.list->item[0].s) : 0;
 }
 
+/* A node that takes a variable's handle is with the variable. */
+static bool takes_variable(const struct dfg_graph *graph, const struct dfg_node *node)
+{
+	bool takes = false;
+	for (uint32_t e = 0; e < node->n_in; e++)
+		takes |= dfg_node_role(&graph->node[node->in[e].node]) == DFG_VARIABLE;
+	return takes;
+}
+
 static bool is_done(const struct dfg_node *node)
 {
 	return node->op && node->op->flags & DFG_COLLECTS;
@@ -207,7 +208,8 @@ static struct dfg_err *find_updates(const struct assignment *a, struct dfg_arena
 	for (uint32_t n = 0; n < a->graph->count; n++)
 		if (is_start(&a->graph->node[n]))
 			server_of[n] = server_of_bucket(a, &a->graph->node[n]);
-		else if (is_done(&a->graph->node[n]) || dfg_node_role(&a->graph->node[n]) == DFG_PLACEHOLDER)
+		else if (takes_variable(a->graph, &a->graph->node[n]) || is_done(&a->graph->node[n]) ||
+				 dfg_node_role(&a->graph->node[n]) == DFG_PLACEHOLDER)
 			server_of[n] = DFG_NONE; /* a Done is with its Start */
 	return NULL;
 }

@@ -1,7 +1,9 @@
 #include "app/variables.h"
 
 #include "app/loaded.h"
+#include "app/shard_variables.h"
 #include "lib/base/text.h"
+#include "lib/pass/rewrite/shard_variable.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -118,14 +120,41 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 	return NULL;
 }
 
+/* The whole variable, of which variable i is a part: once, in the place of the first part. */
+static struct dfg_err *read_whole(const struct dfg_model *model, const struct dfg_variables *variables, uint32_t i,
+	const struct dfg_row_part *part, struct dfg_arrays *out_arrays)
+{
+	struct dfg_tensor value;
+	bool set;
+	char *name;
+	if (part->part)
+		return NULL;
+	struct dfg_err *err = dfg_shard_read_whole(model, variables, i, &value, &set);
+	if (err || !set)
+		return dfg_err_note(err, "variable '%.*s'", (int)part->whole.length, part->whole.s);
+	if (!(name = dfg_zeros(part->whole.length + 1, 1))) {
+		dfg_tensor_release(&value);
+		return dfg_no_memory("the variables");
+	}
+	memcpy(name, part->whole.s, part->whole.length);
+	err = dfg_arrays_add(out_arrays, name, &value);
+	dfg_free(name);
+	return err;
+}
+
 static struct dfg_err *read_values(
 	const struct dfg_model *model, const struct dfg_variables *variables, struct dfg_arrays *out_arrays)
 {
 	DFG_TRY(ask_facts(model, variables));
 	for (uint32_t i = 0; i < variables->count; i++) {
 		struct dfg_tensor value;
+		struct dfg_row_part part;
 		if (!variables->fact[i].set)
 			continue;
+		if (dfg_row_part_of(&model->file.graph.node[variables->ref[i].node], &part)) {
+			DFG_TRY(read_whole(model, variables, i, &part, out_arrays));
+			continue;
+		}
 		DFG_TRY(dfg_err_note(
 			dfg_session_read(model->session, &variables->ref[i], &value), "variable '%s'", variables->name[i]));
 		DFG_TRY(dfg_arrays_add(out_arrays, variables->name[i], &value));
@@ -189,6 +218,31 @@ static const char *renamed(struct dfg_model *model, const struct rename *renames
 	return name;
 }
 
+/* The rows that a part has of the whole variable's array; added to `rows`, whose arrays have the names of parts. */
+static struct dfg_err *take_rows(
+	const struct dfg_row_part *part, const struct dfg_array *whole, const char *name, struct dfg_arrays *rows)
+{
+	struct dfg_tensor value;
+	DFG_TRY(dfg_shard_take_rows(part, &whole->tensor, &value));
+	return dfg_arrays_add(rows, name, &value);
+}
+
+/* Divides the arrays of variables that have parts. A file may also have the parts themselves. */
+static struct dfg_err *divide(const struct dfg_model *model, const struct dfg_variables *variables,
+	const struct dfg_arrays *arrays, struct dfg_arrays *rows)
+{
+	for (uint32_t i = 0; i < variables->count; i++) {
+		struct dfg_row_part part;
+		if (!dfg_row_part_of(&model->file.graph.node[variables->ref[i].node], &part))
+			continue;
+		for (size_t k = 0; k < arrays->count; k++)
+			if (strlen(arrays->array[k].name) == part.whole.length &&
+				!memcmp(arrays->array[k].name, part.whole.s, part.whole.length))
+				DFG_TRY(take_rows(&part, &arrays->array[k], variables->name[i], rows));
+	}
+	return NULL;
+}
+
 /* Finds the array for each variable, or NULL. */
 static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables *variables,
 	const struct dfg_arrays *arrays, const struct rename *renames, size_t n_renames,
@@ -233,6 +287,49 @@ static struct dfg_err *check(const struct dfg_variables *variables, const struct
 	return found ? NULL : DFG_ERR(DFG_DATA, "has no array for any variable of the graph");
 }
 
+/* Adds the other arrays, under the names that the map gives them. */
+static struct dfg_err *add_renamed(struct dfg_model *model, const struct dfg_arrays *arrays,
+	const struct rename *renames, size_t n_renames, struct dfg_arrays *out_arrays)
+{
+	for (size_t k = 0; k < arrays->count; k++) {
+		struct dfg_tensor value;
+		const char *name = renamed(model, renames, n_renames, arrays->array[k].name);
+		if (!name)
+			return dfg_no_memory("the variables");
+		DFG_TRY(dfg_tensor_share(&arrays->array[k].tensor, &value));
+		DFG_TRY(dfg_arrays_add(out_arrays, name, &value));
+	}
+	return NULL;
+}
+
+static bool any_parts(const struct dfg_model *model, const struct dfg_variables *variables)
+{
+	struct dfg_row_part part;
+	for (uint32_t i = 0; i < variables->count; i++)
+		if (dfg_row_part_of(&model->file.graph.node[variables->ref[i].node], &part))
+			return true;
+	return false;
+}
+
+static struct dfg_err *load(struct dfg_model *model, const struct dfg_variables *variables,
+	const struct dfg_arrays *arrays, const char *from, const struct rename *renames, size_t n_renames)
+{
+	const struct dfg_array **by_variable = dfg_arena_zeros(&model->arena, variables->count, sizeof *by_variable);
+	if (!by_variable)
+		return dfg_no_memory("the variables");
+	DFG_TRY(dfg_err_note(match(model, variables, arrays, renames, n_renames, by_variable), "%s", from));
+	DFG_TRY(dfg_err_note(check(variables, by_variable), "%s", from));
+	DFG_TRY(dfg_loaded_add(model, from, arrays));
+	for (uint32_t i = 0; i < variables->count; i++) {
+		struct dfg_tensor value;
+		if (!by_variable[i])
+			continue;
+		DFG_TRY(dfg_tensor_share(&by_variable[i]->tensor, &value));
+		DFG_TRY(of_variable(model, variables, i, dfg_session_assign(model->session, &variables->ref[i], &value)));
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_variables_load(
 	struct dfg_model *model, const struct dfg_arrays *arrays, const char *from, const char *const *map, size_t n_map)
 {
@@ -240,18 +337,17 @@ struct dfg_err *dfg_variables_load(
 	struct rename *renames;
 	DFG_TRY(parse_map(model, map, n_map, &renames));
 	DFG_TRY(dfg_variables_list(model, &variables));
-	const struct dfg_array **by_variable = dfg_arena_zeros(&model->arena, variables.count, sizeof *by_variable);
-	if (!by_variable)
-		return dfg_no_memory("the variables");
-	DFG_TRY(dfg_err_note(match(model, &variables, arrays, renames, n_map, by_variable), "%s", from));
-	DFG_TRY(dfg_err_note(check(&variables, by_variable), "%s", from));
-	DFG_TRY(dfg_loaded_add(model, from, arrays));
-	for (uint32_t i = 0; i < variables.count; i++) {
-		struct dfg_tensor value;
-		if (!by_variable[i])
-			continue;
-		DFG_TRY(dfg_tensor_share(&by_variable[i]->tensor, &value));
-		DFG_TRY(of_variable(model, &variables, i, dfg_session_assign(model->session, &variables.ref[i], &value)));
-	}
-	return NULL;
+	if (!any_parts(model, &variables))
+		return load(model, &variables, arrays, from, renames, n_map);
+	struct dfg_arrays named = {0}, all = {0};
+	struct dfg_err *err = add_renamed(model, arrays, renames, n_map, &named);
+	if (!err)
+		err = add_renamed(model, &named, NULL, 0, &all);
+	if (!err)
+		err = dfg_err_note(divide(model, &variables, &named, &all), "%s", from);
+	if (!err)
+		err = load(model, &variables, &all, from, NULL, 0);
+	dfg_arrays_release(&named);
+	dfg_arrays_release(&all);
+	return err;
 }

@@ -1,5 +1,6 @@
 #include "app/explanation.h"
 #include "app/replication.h"
+#include "app/shard_variables.h"
 #include "cmd/graph.h"
 #include "cmd/shared_options.h"
 #include "formats/plan.h"
@@ -72,6 +73,8 @@ static struct dfg_err *shard(struct partitioning *work)
 	struct dfg_keep keep;
 	bool all = !fetch.count && !target.count;
 	struct dfg_err *err = all ? NULL : dfg_find_kept(&work->file.graph, &fetch, &target, &work->arena, &keep);
+	if (!err)
+		err = dfg_shard_model(&dfg_shared.replication.parts, dfg_shared.replication.n_shards, &model);
 	if (!err)
 		err = dfg_replication_apply_to_inputs(&dfg_shared.replication, &model, &dfg_stderr, all ? NULL : &keep);
 	work->file = model.file;

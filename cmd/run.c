@@ -152,6 +152,8 @@ static struct dfg_err *check_pairs(void)
 	const bool repeats = O.repeat >= 0 || O.warmup;
 	if (O.no_shuffle && O.shuffle >= 0)
 		return DFG_ERR(DFG_USAGE, "--shuffle and --no-shuffle exclude each other");
+	if (O.eval_graph && dfg_shared.replication.parts.count)
+		return DFG_ERR(DFG_USAGE, "--eval-graph cannot be used with --shard-variable: its variables are whole");
 	if (O.resume && O.force)
 		return DFG_ERR(DFG_USAGE, "--resume and --force exclude each other");
 	if (O.profile && dfg_shared.placement.hosts)

@@ -217,6 +217,8 @@ static struct dfg_err *test(char **operands, int *out_status)
 	struct dfg_distributed distributed = {0};
 	DFG_TRY(dfg_remat_policy(&test_options.remat));
 	DFG_TRY(dfg_execution_session(&dfg_shared.execution, &test_options.session));
+	if (dfg_shared.replication.parts.count)
+		return DFG_ERR(DFG_USAGE, "--shard-variable is for dfg run and dfg partition");
 	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
 	test_options.session.shards = dfg_shared.replication.n_shards; /* feeds are the same in every shard */

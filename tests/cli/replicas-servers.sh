@@ -99,7 +99,7 @@ run=$!
 within grep -qs '"step":3' slow.jsonl
 launcher=$(cat "/proc/$run/task/$run/children")
 for worker in $(cat "/proc/${launcher% }/task/"*/children); do
-	! tr '\0' ' ' <"/proc/$worker/cmdline" | grep -q -- '--lanes 2' || kill -9 "$worker"
+	! { tr '\0' ' ' <"/proc/$worker/cmdline"; } 2>gone | grep -q -- '--lanes 2' || kill -9 "$worker"
 done
 ended=0
 wait "$run" || ended=$?

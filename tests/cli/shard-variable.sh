@@ -1,0 +1,114 @@
+# Variables in rows over several ones: `--shard-variable`. Values are those without it, to the bit; files have whole variables.
+. "$ROOT/tests/cli/kit"
+
+cat >embed.dfg <<'.'
+input ids: i32[n, 2]
+input y: f32[n]
+param table: f32[10, 3] = normal([10, 3], deviation = 0.5)
+param b: f32[] = zeros
+output guess = Sum(Gather(table, ids), [1, 2]) + Sum(Gather(table, i64(y)), [1]) + b
+output loss = mean((guess - y) ** 2)
+.
+"$DFG" build embed.dfg -o embed.pb
+"$DFG" run - --fetch ids -o ids.npy <<'.'
+ids = reshape(FloorMod(i32(range(48)) * 7 + 3, 10), [24, 2])
+output ids
+.
+"$DFG" run - --fetch y -o y.npy <<'.'
+y = f32(FloorMod(i32(range(24)) * 5 + 1, 10))
+output y
+.
+train() { # GRAPH NAME OPTIONS...
+	graph=$1
+	name=$2
+	shift 2
+	status 0 timeout 60 "$DFG" run "$graph.pb" --data ids=@ids.npy --data y=@y.npy --target train --fetch loss,guess --batch 8 \
+		--epochs 2 --metrics "$name.jsonl" --save "$name.safetensors" -o "$name.npz" --seed 7 "$@"
+}
+same() { # NAME NAME
+	cmp "$1.jsonl" "$2.jsonl"
+	cmp "$1.safetensors" "$2.safetensors"
+	cmp "$1.npz" "$2.npz"
+}
+
+# 29. K = 1, 2, 4, mod and div; rows and slots of rows (adagrad), whole reads and assignments (adam, --dense).
+for rule in sgd adagrad adam; do
+	"$DFG" grad embed.pb --loss loss --optimizer "$rule(lr=0.1)" -o "$rule.pb" 2>notes
+	train "$rule" whole
+	for parts in 1 2,mod 4 4,div; do
+		train "$rule" parts --shard-variable "table=$parts"
+		same whole parts
+	done
+done
+"$DFG" grad embed.pb --loss loss --optimizer 'sgd(lr=0.1)' --dense -o dense.pb
+train dense parts --shard-variable 'tab*=3'
+train sgd whole
+same whole parts
+train adagrad shards --shards 3
+train adagrad parts --shards 3 --shard-variable table=4,div
+same shards parts
+
+# Over hosts, and parameter servers.
+train adagrad whole
+train adagrad parts --shard-variable table=2 --hosts local:2 --place '*table/0*=w0' --place '*table/1*=w1'
+same whole parts
+printf 'local:2\nlocal:2 job=ps\n' >servers
+train adagrad parts --shards 3 --shard-variable table=4 --hosts ./servers --sync ps --replicas 2
+same shards parts
+
+# The slots of a part have its name in theirs.
+status 0 "$DFG" partition adagrad.pb --hosts local:2 --shard-variable table=2 --place '*table/0*=w0' --place '*table/1*=w1' --explain
+[ "$(awk '$1 == "train/table/1/sums" { print $2 }' out)" = w1 ] || { cat out; exit 1; }
+
+# Checkpoints and --load: whole under the variable's own name, for any number of parts.
+train adagrad whole
+train adagrad half --steps 4 --checkpoint ck --shard-variable table=4
+train adagrad half --resume --checkpoint ck --shard-variable table=3,div
+cmp whole.safetensors half.safetensors
+train adagrad half --steps 4 --checkpoint ck --force --shard-variable table=4
+train adagrad half --resume --checkpoint ck
+cmp whole.safetensors half.safetensors
+train adagrad one --load whole.safetensors
+train adagrad parts --load whole.safetensors --shard-variable table=4
+same one parts
+"$DFG" show whole.safetensors >out
+has out table
+never grep -qE 'table/[0-9]' out
+
+# The bytes of a step do not depend on the rows of the table.
+bytes() { # ROWS
+	sed "s/10, 3/$1, 3/g" embed.dfg >big.dfg
+	"$DFG" build big.dfg -o big.pb
+	"$DFG" grad big.pb --loss loss --optimizer 'sgd(lr=0.1)' -o big-train.pb 2>notes
+	status 0 "$DFG" run big-train.pb --data ids=@ids.npy --data y=@y.npy --target train --fetch loss --batch 8 --stats \
+		--shard-variable table=2 --hosts local:2 --place '*table/0*=w0' --place '*table/1*=w1'
+	grep '^bytes' err
+}
+[ "$(bytes 10)" = "$(bytes 1000)" ] || { bytes 10; bytes 1000; exit 1; }
+
+# Rows that are not there, and words and variables that do not fit.
+"$DFG" run - --fetch ids -o ids.npy <<'.'
+ids = reshape(i32(range(48)), [24, 2])
+output ids
+.
+run() { # STATUS OPTIONS...
+	wanted=$1
+	shift
+	status "$wanted" "$DFG" run sgd.pb --data ids=@ids.npy --data y=@y.npy --target train --batch 8 "$@"
+}
+for how in mod div; do
+	run 65 --shard-variable "table=4,$how"
+done
+run 2 --shard-variable table
+has err "--shard-variable must be PATTERN=K, PATTERN=K,mod or PATTERN=K,div, not 'table'"
+run 2 --shard-variable table=2,row
+run 2 --shard-variable table=0
+has err 'the number of parts must be from 1 to 1024'
+run 65 --shard-variable tabel=2
+has err "--shard-variable 'tabel=2' matches no variable"
+run 65 --shard-variable table=11
+has err "node 'table' (VarHandleOp): a variable of 10 rows cannot be divided into 11 parts"
+run 65 --shard-variable b=1
+has err 'only a resource variable of known shape has rows to divide'
+run 2 --shard-variable table=2 --eval-graph embed.pb --eval-data ids=@ids.npy --eval-data y=@y.npy --eval-fetch loss
+has err '--eval-graph cannot be used with --shard-variable'
