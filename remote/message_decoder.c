@@ -1,7 +1,7 @@
 #include "remote/message_decoder.h"
 
 #include "formats/bytes.h"
-#include "remote/crc32c.h"
+#include "lib/base/crc32c.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "remote/send_queue.h"
 
 #include "formats/bytes.h"
-#include "remote/crc32c.h"
+#include "lib/base/crc32c.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "remote/worker_private.h"
 
-#include "remote/crc32c.h"
+#include "lib/base/crc32c.h"
 
 /* A worker of a replica: the runs of its shards, the group of its part, and the state of replica 0. */
 

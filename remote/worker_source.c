@@ -1,6 +1,6 @@
 #include "remote/worker_private.h"
 
-#include "remote/crc32c.h"
+#include "lib/base/crc32c.h"
 
 /* A digest of the first sixteen rows, or of one if they are long, by which copies of a file are told apart. */
 static struct dfg_err *digest(const struct dfg_samples *samples, uint32_t *out_digest)

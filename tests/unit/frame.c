@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "formats/bytes.h"
-#include "remote/crc32c.h"
+#include "lib/base/crc32c.h"
 #include "remote/message_decoder.h"
 #include "remote/send_queue.h"
 

@@ -1,4 +1,4 @@
-#include "remote/crc32c.h"
+#include "lib/base/crc32c.h"
 
 #include <pthread.h>
 #include <string.h>

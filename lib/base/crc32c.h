@@ -8,3 +8,9 @@ uint32_t dfg_crc32c(uint32_t crc, const void *bytes, size_t count);
 
 /* The same without the CPU's instruction, for machines that lack it, and for tests. */
 uint32_t dfg_crc32c_plain(uint32_t crc, const void *bytes, size_t count);
+
+/* The form in which LevelDB's and TensorFlow's files store a sum, so that the sum of bytes with sums is not degenerate. */
+static inline uint32_t dfg_crc32c_mask(uint32_t sum)
+{
+	return (sum >> 15 | sum << 17) + 0xa282ead8u;
+}
