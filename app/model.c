@@ -1,5 +1,6 @@
 #include "app/model.h"
 
+#include "formats/bundle.h"
 #include "app/distributed.h"
 #include "lib/base/text.h"
 #include "lib/pass/lower/lower.h"
@@ -100,10 +101,12 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_in
 struct dfg_err *dfg_model_open(const char *path, const struct dfg_graph_input *input,
 	const struct dfg_session_options *options, struct dfg_model *out_model)
 {
+	struct dfg_session_options session = *options;
+	session.files = &dfg_bundle_files;
 	*out_model = (struct dfg_model){.report = input->report};
 	struct dfg_err *err = open_graph(path, input, out_model);
 	if (!err)
-		err = dfg_session_new(&out_model->file.graph, options, &out_model->session);
+		err = dfg_session_new(&out_model->file.graph, &session, &out_model->session);
 	if (err)
 		dfg_model_close(out_model);
 	return err;

@@ -1,5 +1,6 @@
 #include "app/test_case.h"
 
+#include "formats/bundle.h"
 #include "app/distributed.h"
 #include "app/test_form.h"
 #include "formats/array.h"
@@ -246,6 +247,7 @@ static struct dfg_err *open_session(struct test_case *test)
 	struct dfg_session_options session = test->options->session;
 	struct dfg_facts facts = {.arena = &test->arena};
 	struct dfg_err *err = NULL;
+	session.files = &dfg_bundle_files;
 	if (test->options->distributed) {
 		err = dfg_verify(&test->file.graph, NULL, &facts);
 		if (!err)

@@ -1,5 +1,6 @@
 #include "remote/worker_private.h"
 
+#include "formats/bundle.h"
 #include "lib/exec/bucket_trace.h"
 #include "lib/pass/verify/verify.h"
 
@@ -64,6 +65,7 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	session.cancel = &worker->stop;
 	session.trace = worker->config.trace ? note_event : NULL;
 	session.trace_arg = worker;
+	session.files = &dfg_bundle_files;
 	struct dfg_session *made;
 	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
 	struct dfg_err *err = dfg_group_share(worker->group, dfg_session_state(made));

@@ -16,6 +16,7 @@ static struct dfg_err *begin_session(struct dfg_session *session)
 			DFG_TRY(dfg_spill_new(session->options.swap, session->options.limit, session->buffers, &session->spill));
 	}
 	DFG_TRY(dfg_state_init(&session->state));
+	session->state.files = session->options.files;
 	return NULL;
 }
 

@@ -80,8 +80,9 @@ struct dfg_session_options {
 	uint32_t shards;
 	/* folder for the spill file of values that loops save, used when memory is near the limit; NULL: no spill */
 	const char *swap;
-	const struct dfg_mem_limit *limit; /* required with swap */
-	bool profile;                      /* counts what each node costs: lib/exec/plan/profile.h */
+	const struct dfg_mem_limit *limit;    /* required with swap */
+	bool profile;                         /* counts what each node costs: lib/exec/plan/profile.h */
+	const struct dfg_tensor_files *files; /* for ops that save and restore tensors; NULL: they are refused. Borrowed */
 	struct dfg_session_backend
 		*backend; /* runs the steps elsewhere, and then applies `cancel` itself; NULL: they run here. Borrowed */
 	/* of a worker; whenever a step is run, dfg_rendezvous_begin has been called for it. NULL: no transfers */

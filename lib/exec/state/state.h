@@ -2,6 +2,7 @@
 
 #include "lib/base/map.h"
 #include "lib/graph/tensor.h"
+#include "lib/graph/tensor_files.h"
 
 #include <pthread.h>
 
@@ -22,6 +23,7 @@ struct dfg_variable {
 };
 
 struct dfg_state {
+	const struct dfg_tensor_files *files; /* for ops that save and restore tensors; NULL: they are refused */
 	pthread_mutex_t lock;
 	struct dfg_map names;           /* "container/shared name", borrowed from the resource */
 	struct dfg_resource **resource; /* owned, by number */

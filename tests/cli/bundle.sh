@@ -1,0 +1,69 @@
+# Checkpoints of TensorFlow: SaveV2, RestoreV2, MergeV2Checkpoints; the recorded files are those of tests/tensorflow/bundle.py.
+. "$ROOT/tests/cli/kit"
+graph=$ROOT/tests/graphs/bundle.pb
+go() { # PREFIX OPTION...
+	prefix=$1
+	shift
+	"$DFG" run "$graph" --feed "prefix=string[]:$prefix" "$@"
+}
+# The same bytes as TensorFlow's.
+go mine --target save
+cmp mine.index "$ROOT/tests/graphs/bundle.index"
+cmp mine.data-00000-of-00001 "$ROOT/tests/graphs/bundle.data-00000-of-00001"
+go mine --fetch restore:0,restore:1,restore:3,restore:5 | tr '\n' ' ' >values
+has values 'restore:0: f32[2,3] 0.5 -1 2 3 4 -0.25 '
+has values 'restore:1: i64[2] 7 -9 '
+has values 'restore:3: f16[] 1.5 '
+has values 'restore:5: bool[2] true false '
+go "$ROOT/tests/graphs/bundle" --fetch restore:2,restore:4 --json >values
+has values '"value":["a","","longer longer '
+has values '"shape":[0,3],"value":[]'
+
+# Two checkpoints become one, with two shards; a folder is made for the files, and removed when they were merged.
+go part/a-00000-of-00002 --target save
+go part/a-00001-of-00002 --target more
+go part/a --target merge
+[ "$(ls part | tr '\n' ' ')" = 'a.data-00000-of-00002 a.data-00001-of-00002 a.index ' ]
+[ "$(go part/a --fetch restore:1,one | tr '\n' ' ')" = 'restore:1: i64[2] 7 -9 one: f32[2] 1 2 ' ]
+
+bad() { # PREFIX WORDS OPTION...
+	prefix=$1 words=$2
+	shift 2
+	status 65 "$DFG" run "$graph" --feed "prefix=string[]:$prefix" "$@"
+	has err "$words"
+}
+bad mine "node 'wrong' (RestoreV2): 'layer/w' is f32, expected i32" --fetch wrong
+bad mine "shape_and_slices[0] is '2 3 0,1:-': slices of tensors are not supported" --fetch slice
+bad mine "mine: 'one/more': the checkpoint has no such tensor" --fetch one
+bad '' 'a path is empty' --fetch one
+status 66 "$DFG" run "$graph" --feed prefix=string[]:absent --fetch one
+has err absent.index
+status 73 "$DFG" run "$graph" --feed prefix=string[]:no/such/folder --target save
+has err 'cannot make the folder no/such'
+
+# Each byte that is damaged is detected, in either file, and each length.
+cat >damage.py <<'EOF'
+import os, subprocess, sys
+dfg, graph, whole = sys.argv[1:]
+names = ["index", "data-00000-of-00001"]
+files = [open(f"{whole}.{n}", "rb").read() for n in names]
+def run(contents):
+    for name, content in zip(names, contents):
+        with open("bad." + name, "wb") as file:
+            file.write(content)
+    fetch = ",".join(f"restore:{i}" for i in range(6))
+    done = subprocess.run([dfg, "run", graph, "--feed", "prefix=string[]:bad", "--fetch", fetch], capture_output=True)
+    return done.returncode, done.stdout, done.stderr
+good = run(files)
+assert good[0] == 0, good
+for which in range(2):
+    for at in range(0, len(files[which]), 9):
+        for change in "flip", "cut":
+            contents = list(files)
+            b = files[which]
+            contents[which] = b[:at] + bytes([b[at] ^ 0x41]) + b[at + 1:] if change == "flip" else b[:at]
+            code, out, err = run(contents)
+            unused = which == 0 and change == "flip" and out == good[1]  # a byte of padding
+            assert unused or (code == 65 and not out), (names[which], at, change, code, err)
+EOF
+python3 damage.py "$DFG" "$graph" "$ROOT/tests/graphs/bundle"
