@@ -135,13 +135,26 @@ static bool has_queues(const struct dfg_coordinator *coordinator)
 	return false;
 }
 
+/* Why lost replicas are not started again, although that was asked for; NULL: they are, or it was not. */
+static struct dfg_err *why_not_revived(const struct dfg_coordinator *coordinator)
+{
+	if (!coordinator->options.revive)
+		return NULL;
+	if (coordinator->width > 1)
+		return DFG_ERR(DFG_UNAVAILABLE, "--restarts cannot start a replica of %u workers again", coordinator->width);
+	if (has_queues(coordinator))
+		return DFG_ERR(DFG_UNAVAILABLE,
+			"--restarts cannot start a replica of a graph with queues again, since their elements cannot be copied");
+	return NULL;
+}
+
 /* Begins to start lost replicas again while restarts are left, if a replica is one worker and its state is in variables. */
 static void revive_lost(struct dfg_coordinator *coordinator)
 {
 	const struct dfg_coordinator_options *options = &coordinator->options;
-	if (coordinator->width > 1 || has_queues(coordinator))
+	if (!options->revive || coordinator->width > 1 || has_queues(coordinator))
 		return;
-	for (uint32_t r = 0; r < options->replicas && options->revive; r++)
+	for (uint32_t r = 0; r < options->replicas; r++)
 		if (!coordinator->replica[r].member && !coordinator->replica[r].reviving && !coordinator->replica[r].left)
 			coordinator->replica[r].reviving =
 				options->revive(options->revive_arg, r * coordinator->width, coordinator->width);
@@ -159,8 +172,10 @@ struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *coordinator, str
 			lose_suspect(coordinator);
 		if (coordinator->backend.replicas < coordinator->options.min_replicas)
 			return too_few(coordinator, err);
-		if (dismissed)
+		if (dismissed) {
+			err = dfg_err_join(err, why_not_revived(coordinator));
 			dfg_coordinator_note(coordinator, err);
+		}
 		revive_lost(coordinator);
 		dfg_err_free(err);
 		coordinator->broken = false;

@@ -257,7 +257,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.servers = launch->options.servers,
 		.checks = launch->options.checks,
 		.note = launch->options.note,
-		.revive = dfg_launch_revive,
+		.revive = launch->options.restarts && *launch->options.restarts > 0 ? dfg_launch_revive : NULL,
 		.revived = dfg_launch_revived,
 		.relink = dfg_launch_relink,
 		.revive_arg = launch,

@@ -88,14 +88,15 @@ at_step 4
 signal KILL 0
 as_undisturbed
 
-# 14. A replica of two workers goes whole. It updates only when both have their buckets.
-begin lost --replicas 2 --min-replicas 1 --hosts local:4 --place 'w*=w1' --place 'guess*=w1'
+# 14. A replica of two workers goes whole, and is not started again. It updates only when both have their buckets.
+begin lost --replicas 2 --min-replicas 1 --restarts 1 --hosts local:4 --place 'w*=w1' --place 'guess*=w1'
 at_step 4
 worker 3
 other=$worker
 signal KILL 2
 within gone "$other"
 as_undisturbed
+grep -q '; --restarts cannot start a replica of 2 workers again; continues with 1 of 2 replicas' lost.err
 
 # Below the minimum it is 69, or the run restarts from its checkpoint.
 begin few --replicas 3 --min-replicas 2 --hosts local:3
