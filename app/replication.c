@@ -75,6 +75,19 @@ static struct dfg_err *parse_sync(struct dfg_replication *replication, bool has_
 	return NULL;
 }
 
+/* The workers of a replica that --place names: w0 to the highest. */
+static uint32_t parts_of_places(const struct dfg_placement *placement)
+{
+	uint32_t parts = 1;
+	for (size_t i = 0; i < placement->place.count; i++) {
+		const char *device = strrchr(placement->place.word[i], '=');
+		unsigned number;
+		if (device && sscanf(device, "=w%5u", &number) == 1 && number >= parts)
+			parts = number + 1;
+	}
+	return parts;
+}
+
 struct dfg_err *dfg_replication_default(
 	struct dfg_replication *replication, const struct dfg_placement *placement, const struct dfg_report *report)
 {
@@ -82,12 +95,10 @@ struct dfg_err *dfg_replication_default(
 	struct dfg_hosts hosts;
 	if (!replication->sync || replication->replicas || !placement->hosts)
 		return NULL;
-	if (placement->place.count)
-		return DFG_ERR(DFG_USAGE, "--sync with --place requires --replicas");
 	struct dfg_err *err = dfg_placement_hosts(placement, &arena, &hosts);
 	if (!err) {
-		uint32_t workers = dfg_hosts_workers(&hosts);
-		replication->replicas = workers ? workers : 1;
+		uint32_t width = parts_of_places(placement), workers = dfg_hosts_workers(&hosts);
+		replication->replicas = workers > width ? workers / width : 1; /* what does not fit is told with the hosts */
 		dfg_report_note(report, "%lld replicas; --shards %lld computes the same with any number of them",
 			(long long)replication->replicas,
 			(long long)(replication->shards ? replication->shards : replication->replicas));

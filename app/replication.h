@@ -30,8 +30,8 @@ struct dfg_replication {
 DFG_MUST_CHECK struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm);
 
 /*
- * With --sync and without --replicas, sets the number of replicas: one for each worker among the hosts. DFG_USAGE if
- * --place is given, with which a replica may have several workers.
+ * With --sync and without --replicas, sets the number of replicas: that of the hosts other than parameter servers,
+ * divided by the workers that --place names.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_default(
 	struct dfg_replication *replication, const struct dfg_placement *placement, const struct dfg_report *report);

@@ -124,5 +124,10 @@ run 2 --hosts ./two --sync fast
 has err "--sync must be allreduce or ps, not 'fast'"
 run 2 --hosts ./two --sync ps --replicas 2 --min-replicas 1
 has err '--min-replicas cannot be used with --sync ps'
-run 2 --hosts ./two --sync ps --place 'guess=w0'
-has err '--sync with --place requires --replicas'
+
+# Without --replicas: the hosts other than servers, divided by the workers that --place names.
+printf 'local:4\nlocal:1 job=ps\n' >four
+train adam two --shards 2
+train adam servers --hosts ./four --sync ps --place 'guess*=w1'
+has err '2 replicas; --shards 2 computes the same with any number of them'
+same two servers
