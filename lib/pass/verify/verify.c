@@ -287,7 +287,7 @@ static struct dfg_err *check(struct verify *v)
 	check_nodes(v, order, count);
 	if (count < v->graph->count)
 		return check_after_cycle(v, order, count);
-	if (v->joined)
+	if (v->joined || v->faults.left <= 0) /* the nodes after the last fault have no facts */
 		return NULL;
 	if (v->flows)
 		return check_flow(v, order);
