@@ -69,7 +69,8 @@ static struct dfg_err *read_member(
 	else if (!err && member->method == STORED)
 		err = read_stored(member, file, &tensor);
 	else if (!err)
-		err = DFG_ERR(DFG_DATA, "compression method %d is not supported", member->method);
+		err = DFG_ERR(
+			DFG_DATA, "compression method %d is not supported; 0 (stored) and 8 (deflated) are", member->method);
 	if (!err)
 		err = dfg_arrays_add(arrays, name, &tensor);
 	dfg_free(name);

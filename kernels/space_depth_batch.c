@@ -19,7 +19,7 @@ static struct dfg_err *layout_of(
 {
 	const struct dfg_string format = call->attr[DATA_FORMAT].s;
 	if (format.length > strlen("NCHW"))
-		return DFG_ERR(DFG_DATA, "data_format NCHW_VECT_C is not supported");
+		return DFG_ERR(DFG_DATA, "data_format is NCHW_VECT_C, must be NHWC or NCHW");
 	if (in->rank != 4)
 		return DFG_ERR(DFG_DATA, "input is %s, expected 4 dimensions", dfg_shape_words(in).s);
 	*out_layout = format.s[1] == 'C' ? (struct layout){2, 3, 1, false} : (struct layout){1, 2, 3, false};

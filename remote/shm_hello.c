@@ -50,7 +50,7 @@ struct dfg_err *shm_hello_check(const struct hello *hello, const char *secret)
 		return refusal(hello->refused);
 	if (memcmp(hello->magic, magic, sizeof magic) || hello->version != VERSION ||
 		hello->bytes != sizeof(struct ring_segment))
-		return DFG_ERR(DFG_PROTOCOL, "it is a different build of dfg");
+		return DFG_ERR(DFG_PROTOCOL, "it runs another build of dfg: install the same on all hosts");
 	if (!same_secret(hello->secret, secret))
 		return DFG_ERR(DFG_REFUSED, "it does not know the secret of this run");
 	return NULL;
@@ -137,7 +137,7 @@ struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct hello *out_hel
 	*out_fd = -1;
 	if (got <= 0)
 		return DFG_ERR(DFG_UNAVAILABLE, "it closed the connection");
-	return DFG_ERR(DFG_PROTOCOL, "it is a different build of dfg");
+	return DFG_ERR(DFG_PROTOCOL, "it runs another build of dfg: install the same on all hosts");
 }
 
 static struct dfg_err *map(int fd, struct ring_segment **out_segment)

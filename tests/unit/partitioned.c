@@ -496,7 +496,7 @@ static void short_memory_ends_the_step_of_all(void **state)
 			int32_t got = 0;
 			dfg_mem_failing_init(&failing, heap, LONG_MAX, false);
 			dfg_mem = &failing.base; /* from before the first thread until after the last */
-			parts_begin(&parts, branching, 2, &(struct dfg_session_options){.threads = 1, .timeout = 60}, slow);
+			parts_begin(&parts, branching, 2, &(struct dfg_session_options){.threads = 1, .timeout = 600}, slow);
 			atomic_store(&failing.left, left);
 			struct dfg_err *err = parts_run(&parts, "n=6 start=11", "s.out", &got);
 			whole = atomic_exchange(&failing.left, LONG_MAX) > 0;

@@ -49,7 +49,7 @@ static void run_placed(struct recorded *r, const struct dfg_placed *placed, uint
 	const struct dfg_graph *part[3];
 	const struct dfg_place_options place = {.device = devices, .devices = n};
 	const struct dfg_session_options options = {
-		.threads = (int)(seed % 2) + 1, .timeout = 60, .random_schedule = true, .schedule_seed = seed};
+		.threads = (int)(seed % 2) + 1, .timeout = 600, .random_schedule = true, .schedule_seed = seed};
 	struct dfg_err *err = dfg_partition(&r->file.graph, &r->facts, placed, &place, &arena, &parts);
 	for (uint32_t d = 0; d < n && !err; d++) {
 		part[d] = &parts.part[d];

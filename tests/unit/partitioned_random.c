@@ -96,7 +96,7 @@ static void run_parts(struct subject *s, const struct dfg_placed *placed, uint32
 		part[d] = &parts.part[d];
 	for (uint64_t way = 0; way < 3; way++) {
 		const struct dfg_session_options options = {.threads = way == 2 ? 2 : 1,
-			.timeout = 60,
+			.timeout = 600,
 			.random_schedule = way > 0,
 			.schedule_seed = seed + way,
 			.no_opt = way == 1};
