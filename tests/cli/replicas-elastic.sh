@@ -1,4 +1,5 @@
-# Elastic runs: replicas are lost in the middle of training, and the others continue to the same bits.
+# Elastic runs: replicas are lost in the middle of training, and the others continue to the same bits. The runs sleep most of
+# the time, so that three groups of them run beside each other, each in a folder of its own.
 . "$ROOT/tests/cli/kit"
 
 # A step sleeps, so that most kills come in a compute run; Adam's slots, dropout and a moving average are state.
@@ -60,136 +61,159 @@ as_undisturbed() {
 }
 # shellcheck disable=SC2086
 status 0 "$DFG" run $training --metrics undisturbed.jsonl --save undisturbed.safetensors
-# shellcheck disable=SC2086
-status 0 "$DFG" run $training --metrics longer.jsonl --save longer.safetensors --steps 200
 
-# 18. The replica with the others' variables, or another one; through memory and by HTTP/2. Two, one after the other.
-for how in '0 shm' '1 libcurl'; do
-	set -- $how
-	begin lost --replicas 3 --min-replicas 1 --hosts local:3 --transport "$2" --stats
+losses() {
+	# 18. The replica with the others' variables, or another one; through memory and by HTTP/2. Two, one after the other.
+	for how in '0 shm' '1 libcurl'; do
+		set -- $how
+		begin lost --replicas 3 --min-replicas 1 --hosts local:3 --transport "$2" --stats
+		at_step 3
+		signal KILL "$1"
+		as_undisturbed
+		grep -q "^step [0-9]*: w$1: ended by signal 9; .*continues with 2 of 3 replicas" lost.err
+		grep -q '"stale":[0-9]' lost.out
+	done
+	begin lost --replicas 3 --min-replicas 1 --hosts local:3
 	at_step 3
-	signal KILL "$1"
+	signal KILL 0
+	at_step 12
+	signal KILL 2
 	as_undisturbed
-	grep -q "^step [0-9]*: w$1: ended by signal 9; .*continues with 2 of 3 replicas" lost.err
-	grep -q '"stale":[0-9]' lost.out
-done
-begin lost --replicas 3 --min-replicas 1 --hosts local:3
-at_step 3
-signal KILL 0
-at_step 12
-signal KILL 2
-as_undisturbed
-has lost.err 'w2: ended by signal 9'
-has lost.err 'continues with 1 of 3 replicas'
+	has lost.err 'w2: ended by signal 9'
+	has lost.err 'continues with 1 of 3 replicas'
 
-# 18. While checkpoints are written after each step.
-begin lost --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint ck --every 1 --keep 2
-at_step 4
-signal KILL 0
-as_undisturbed
+	# 18. While checkpoints are written after each step.
+	begin lost --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint ck --every 1 --keep 2
+	at_step 4
+	signal KILL 0
+	as_undisturbed
 
-# 14. A replica of two workers goes whole, and is not started again. It updates only when both have their buckets.
-begin lost --replicas 2 --min-replicas 1 --restarts 1 --hosts local:4 --place 'w*=w1' --place 'guess*=w1'
-at_step 4
-worker 3
-other=$worker
-signal KILL 2
-within gone "$other"
-as_undisturbed
-grep -q '; --restarts cannot start a replica of 2 workers again; continues with 1 of 2 replicas' lost.err
+	# 14. A replica of two workers goes whole, and is not started again. It updates only when both have their buckets.
+	begin lost --replicas 2 --min-replicas 1 --restarts 1 --hosts local:4 --place 'w*=w1' --place 'guess*=w1'
+	at_step 4
+	worker 3
+	other=$worker
+	signal KILL 2
+	within gone "$other"
+	as_undisturbed
+	grep -q '; --restarts cannot start a replica of 2 workers again; continues with 1 of 2 replicas' lost.err
 
-# Below the minimum it is 69, or the run restarts from its checkpoint.
-begin few --replicas 3 --min-replicas 2 --hosts local:3
-at_step 2
-signal KILL 1
-at_step 9
-signal KILL 0
-ends 69
-has few.err '1 of 3 replicas is left, but --min-replicas is 2'
-begin few --replicas 2 --hosts local:2 --restarts 1 --checkpoint few --every 2
-at_step 5
-signal KILL 1
-as_undisturbed
-has few.err 'restarting from the last checkpoint'
+	# Below the minimum it is 69, or the run restarts from its checkpoint.
+	begin few --replicas 3 --min-replicas 2 --hosts local:3
+	at_step 2
+	signal KILL 1
+	at_step 9
+	signal KILL 0
+	ends 69
+	has few.err '1 of 3 replicas is left, but --min-replicas is 2'
+	begin few --replicas 2 --hosts local:2 --restarts 1 --checkpoint few --every 2
+	at_step 5
+	signal KILL 1
+	as_undisturbed
+	has few.err 'restarting from the last checkpoint'
+}
 
-# 20. A replica that is silent for the lease is lost; one that was stopped for less is only slow.
-begin silent --replicas 2 --min-replicas 1 --hosts local:2 --lease 0.6
-at_step 3
-signal STOP 1
-as_undisturbed
-grep -q 'silent for 0\.6.* s; .*continues with 1 of 2 replicas' silent.err
-begin slow --replicas 2 --min-replicas 1 --hosts local:2 --lease 20
-at_step 3
-signal STOP 1
-stopped=$worker
-within test "$(cut -d' ' -f3 "/proc/$stopped/stat")" = T
-kill -CONT "$stopped"
-as_undisturbed
-never grep -q continues slow.err
+returns() {
+	# shellcheck disable=SC2086
+	status 0 "$DFG" run $training --metrics longer.jsonl --save longer.safetensors --steps 200
 
-# 20. A lost replica is started again, as often as --restarts says, while the others continue; also twice, and the lead.
-begin rejoin --replicas 2 --min-replicas 1 --hosts local:2 --restarts 2 --steps 200
-at_step 3
-signal KILL 1
-within grep -q 'step [0-9]*: replica 1 (w1) is back; continues with 2 of 2 replicas' rejoin.err
-signal KILL 0
-within grep -q 'step [0-9]*: replica 0 (w0) is back; continues with 2 of 2 replicas' rejoin.err
-longer
-begin rejoin --replicas 3 --min-replicas 1 --hosts local:3 --transport libcurl --restarts 1 --steps 200 --verify-replicas 5
-at_step 3
-signal KILL 0
-within grep -q 'replica 0 (w0) is back' rejoin.err
-signal KILL 1
-longer
-has rejoin.err 'w1: ended by signal 9; continues with 2 of 3 replicas'
-never grep -q 'replica 1 .* is back' rejoin.err
+	# 20. A lost replica is started again, as often as --restarts says, while the others continue; also twice, and the lead.
+	begin rejoin --replicas 2 --min-replicas 1 --hosts local:2 --restarts 2 --steps 200
+	at_step 3
+	signal KILL 1
+	within grep -q 'step [0-9]*: replica 1 (w1) is back; continues with 2 of 2 replicas' rejoin.err
+	signal KILL 0
+	within grep -q 'step [0-9]*: replica 0 (w0) is back; continues with 2 of 2 replicas' rejoin.err
+	longer
+	begin rejoin --replicas 3 --min-replicas 1 --hosts local:3 --transport libcurl --restarts 1 --steps 200 --verify-replicas 5
+	at_step 3
+	signal KILL 0
+	within grep -q 'replica 0 (w0) is back' rejoin.err
+	signal KILL 1
+	longer
+	has rejoin.err 'w1: ended by signal 9; continues with 2 of 3 replicas'
+	never grep -q 'replica 1 .* is back' rejoin.err
+}
 
-# 20. A worker that gets SIGTERM leaves after its step, which is not repeated; below the minimum the run ends.
-begin leave --replicas 3 --min-replicas 1 --hosts local:3
-at_step 3
-signal TERM 0
-at_step 12
-signal TERM 2
-as_undisturbed
-has leave.err 'w0: ended by request; continues with 2 of 3 replicas'
-has leave.err 'w2: ended by request; continues with 1 of 3 replicas'
-begin leave --replicas 2 --min-replicas 1 --hosts local:2
-at_step 3
-signal TERM 1
-within grep -q 'w1: ended by request; continues with 1' leave.err
-signal TERM 0
-ends 69
-has leave.err 'w0: ended by request'
-has leave.err '0 of 2 replicas are left, but --min-replicas is 1'
-begin leave --replicas 2 --hosts local:2
-at_step 3
-signal TERM 1
-ends 69
-has leave.err 'w1: ended by signal 15'
+leaves() {
+	# 20. A worker that gets SIGTERM leaves after its step, which is not repeated; below the minimum the run ends.
+	begin leave --replicas 3 --min-replicas 1 --hosts local:3
+	at_step 3
+	signal TERM 0
+	at_step 12
+	signal TERM 2
+	as_undisturbed
+	has leave.err 'w0: ended by request; continues with 2 of 3 replicas'
+	has leave.err 'w2: ended by request; continues with 1 of 3 replicas'
+	begin leave --replicas 2 --min-replicas 1 --hosts local:2
+	at_step 3
+	signal TERM 1
+	within grep -q 'w1: ended by request; continues with 1' leave.err
+	signal TERM 0
+	ends 69
+	has leave.err 'w0: ended by request'
+	has leave.err '0 of 2 replicas are left, but --min-replicas is 1'
+	begin leave --replicas 2 --hosts local:2
+	at_step 3
+	signal TERM 1
+	ends 69
+	has leave.err 'w1: ended by signal 15'
 
-# 22. The launcher is killed: its workers are gone, and the run can be resumed.
-begin first --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint resumed --every 1
-at_step 5
-worker 0
-one=$worker
-worker 1
-kill -KILL "$run"
-within gone "$one"
-within gone "$worker"
-ends 137
-begin first --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint resumed --resume
-ends 0
-cmp undisturbed.safetensors first.safetensors
+	# 22. The launcher is killed: its workers are gone, and the run can be resumed.
+	begin first --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint resumed --every 1
+	at_step 5
+	worker 0
+	one=$worker
+	worker 1
+	kill -KILL "$run"
+	within gone "$one"
+	within gone "$worker"
+	ends 137
+	begin first --replicas 2 --min-replicas 1 --hosts local:2 --checkpoint resumed --resume
+	ends 0
+	cmp undisturbed.safetensors first.safetensors
 
-# 23. A bit that differs on one replica is found by the next comparison; without the fault there is nothing to find.
-begin flip --replicas 3 --hosts local:3 --verify-replicas 4
-as_undisturbed
-for replica in 0 2; do
-	begin flip --replicas 3 --hosts local:3 --verify-replicas 4 --emulate "flip=6,$replica"
-	ends 70
-	grep -q "step 8: replica $replica (w$replica): variable '.*' has other bits" flip.err
-	never grep -q '"step":8,' flip.jsonl
-done
+	# 20. A replica that is silent for the lease is lost; one that was stopped for less is only slow.
+	begin silent --replicas 2 --min-replicas 1 --hosts local:2 --lease 0.6
+	at_step 3
+	signal STOP 1
+	as_undisturbed
+	grep -q 'silent for 0\.6.* s; .*continues with 1 of 2 replicas' silent.err
+	begin slow --replicas 2 --min-replicas 1 --hosts local:2 --lease 20
+	at_step 3
+	signal STOP 1
+	stopped=$worker
+	within test "$(cut -d' ' -f3 "/proc/$stopped/stat")" = T
+	kill -CONT "$stopped"
+	as_undisturbed
+	never grep -q continues slow.err
+}
+
+differences() {
+	# 23. A bit that differs on one replica is found by the next comparison; without the fault there is nothing to find.
+	begin flip --replicas 3 --hosts local:3 --verify-replicas 4
+	as_undisturbed
+	for replica in 0 2; do
+		begin flip --replicas 3 --hosts local:3 --verify-replicas 4 --emulate "flip=6,$replica"
+		ends 70
+		grep -q "step 8: replica $replica (w$replica): variable '.*' has other bits" flip.err
+		never grep -q '"step":8,' flip.jsonl
+	done
+}
+
+groups=
+beside() { # FUNCTION...: in a folder of its own, in the background
+	mkdir "$1"
+	cp train.pb x.npy y.npy undisturbed.jsonl undisturbed.safetensors "$1"
+	(
+		cd "$1"
+		for group; do "$group"; done
+	) >"$1.log" 2>&1 &
+	groups="$groups $!:$1"
+}
+beside losses
+beside returns
+beside leaves differences
 
 # Values that cannot be.
 # shellcheck disable=SC2086
@@ -204,3 +228,9 @@ has err '--verify-replicas requires --replicas'
 # shellcheck disable=SC2086
 status 2 "$DFG" run $training --replicas 2 --hosts local:2 --emulate flip=0,1
 has err '--emulate must be flip=STEP,REPLICA'
+
+failed=0
+for group in $groups; do
+	wait "${group%%:*}" || { failed=1 && cat "${group#*:}.log"; }
+done
+[ "$failed" = 0 ]
