@@ -121,7 +121,8 @@ static struct dfg_err *read_descr(const char *descr, struct dfg_npy_header *head
 	struct scan scan = {descr + !!*descr, descr + strlen(descr)};
 	header->kind = *descr;
 	if (*descr == 'O')
-		return DFG_ERR(DFG_DATA, "holds Python objects (a pickle), which are not supported");
+		return DFG_ERR(DFG_DATA,
+			"holds Python objects (a pickle), which are not supported: save numbers, or strings as bytes (S)");
 	if (!take_number(&scan, &width) || *scan.at || width > INT32_MAX)
 		return DFG_ERR(DFG_DATA, "numpy's dtype '%.40s' is not supported", descr);
 	header->width = (size_t)width;

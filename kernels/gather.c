@@ -267,7 +267,8 @@ static struct dfg_err *gather_nd_run(struct dfg_kernel *ctx)
 	size_t bytes = (size_t)inner * dfg_dtype_size(params->dtype);
 	bool ignore = ctx->call->attr[0].s.length == strlen("IGNORE");
 	if (picks && !dfg_shape_count(&params->shape))
-		return DFG_ERR(DFG_DATA, "params %s have no elements", dfg_shape_words(&params->shape).s);
+		return DFG_ERR(
+			DFG_DATA, "params %s have no elements, but indices select some", dfg_shape_words(&params->shape).s);
 	for (int64_t i = 0; i < picks; i++) {
 		int64_t row = 0;
 		bool inside = true;

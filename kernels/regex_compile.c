@@ -68,11 +68,11 @@ static struct dfg_err *read_flags(struct dfg_regex_compiler *c, bool *out_group)
 			clear = true;
 			any = false;
 		} else {
-			return dfg_regex_wrong(c, "unknown flag");
+			return dfg_regex_wrong(c, "unknown flag, expected one of i, m, s and U");
 		}
 	}
 	if (clear && !any)
-		return dfg_regex_wrong(c, "a - without flags");
+		return dfg_regex_wrong(c, "no flag follows -, expected one of i, m, s and U");
 	*out_group = dfg_regex_take(c, ":");
 	c->flags = flags;
 	c->at += *out_group ? 0 : 1;

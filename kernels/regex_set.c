@@ -154,7 +154,7 @@ static struct dfg_err *take_hexadecimal(struct dfg_regex_compiler *c, uint32_t *
 			return dfg_regex_wrong(c, "a character beyond 10FFFF");
 	}
 	if (braces ? !digits || !dfg_regex_take(c, "}") : digits != 2)
-		return dfg_regex_wrong(c, "\\x without digits");
+		return dfg_regex_wrong(c, "\\x requires two hexadecimal digits, or any number in braces");
 	return NULL;
 }
 

@@ -89,7 +89,7 @@ struct dfg_err *dfg_dim_product(int64_t a, int64_t b, int64_t *out_product)
 	if (a < 0 || b < 0)
 		return NULL;
 	if (__builtin_mul_overflow(a, b, out_product))
-		return DFG_ERR(DFG_DATA, "a dimension of %" PRId64 " * %" PRId64 " is too large", a, b);
+		return DFG_ERR(DFG_DATA, "a dimension of %" PRId64 " * %" PRId64 " is more than 2^63 - 1", a, b);
 	return NULL;
 }
 

@@ -152,7 +152,7 @@ static struct dfg_err *split(const char *address, char host[72], unsigned long *
 	size_t first = address[0] == '[', length = end ? (size_t)(end - address) - first : strlen(address) - first;
 	const char *rest = end ? end + first : "";
 	if ((first && !end) || !length || length >= 72 || (*rest && *rest != ':') || strlen(rest) > 12)
-		return DFG_ERR(DFG_CONFIG, "'%s' is not an address to listen on", address);
+		return DFG_ERR(DFG_CONFIG, "'%s' is not an address to listen on, expected ADDR[:PORT]", address);
 	memcpy(host, address + first, length);
 	host[length] = 0;
 	char *stop = (char *)rest, *start = NULL;
@@ -216,7 +216,7 @@ static struct dfg_err *open_server(struct dfg_server *server, const char *addres
 	DFG_TRY(dfg_http_connection_callbacks(server));
 	DFG_TRY(split(address, host, &first, &last));
 	if (getaddrinfo(host, "0", &hints, &at))
-		return DFG_ERR(DFG_CONFIG, "'%s' is not an address to listen on", address);
+		return DFG_ERR(DFG_CONFIG, "'%s' is not an address to listen on, expected ADDR[:PORT]", address);
 	struct dfg_err *err = tls || !is_loopback(at->ai_addr) ? dfg_tls_new(&server->tls) : NULL;
 	if (!err)
 		err = listen_on_one(server, at, first, last, address);
