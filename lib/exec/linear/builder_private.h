@@ -26,6 +26,7 @@ struct program_builder {
 	uint32_t
 		/* by root of an alias class: the innermost condition that all writes are under; UNREACHABLE: there is none */
 		*dominating;
+	uint32_t *condition;    /* under which it runs, by instruction */
 	uint32_t *begin, *back; /* INSTR_LOOP_ENTER and INSTR_LOOP_BACK, by loop */
 	bool *carried;          /* the slot is a loop variable's Merge output */
 	bool *borrowed;         /* the slot is a view of memory that the caller or the plan owns */
@@ -47,6 +48,11 @@ static inline uint32_t dfg_storage_root(const struct program_builder *builder, u
 	while (builder->storage[slot] != slot)
 		slot = builder->storage[slot];
 	return slot;
+}
+
+static inline uint32_t dfg_condition_of(const struct program_builder *builder, const struct instruction *instruction)
+{
+	return builder->condition[instruction - builder->program->code];
 }
 
 /*

@@ -16,7 +16,7 @@ static uint32_t parent_of(const struct program_builder *builder, uint32_t loop)
 uint32_t dfg_condition_in_loop(
 	const struct program_builder *builder, const struct instruction *instruction, uint32_t loop)
 {
-	uint32_t condition = instruction->condition;
+	uint32_t condition = dfg_condition_of(builder, instruction);
 	for (uint32_t at = instruction->loop; at != loop; at = parent_of(builder, at)) {
 		if (!at)
 			return UNREACHABLE;
@@ -131,7 +131,8 @@ static bool reads_before(struct program_builder *builder, uint32_t read, uint32_
 {
 	const struct instruction *reader = &builder->program->code[read], *writer = &builder->program->code[write];
 	uint32_t loop = loop_of_slot(builder, merge), condition = dfg_condition_in_loop(builder, reader, loop);
-	if (condition == UNREACHABLE || dfg_conditions_exclude(builder->schedule, condition, writer->condition))
+	if (condition == UNREACHABLE ||
+		dfg_conditions_exclude(builder->schedule, condition, dfg_condition_of(builder, writer)))
 		return true;
 	for (uint32_t l = reader->loop; l != loop; l = parent_of(builder, l))
 		read = builder->back[l];
@@ -157,8 +158,8 @@ static void coalesce_next(struct accesses *of, const struct carried *carried)
 		return;
 	for (uint32_t w = first; w < last; w++) {
 		const struct instruction *writer = &builder->program->code[of->write[w]];
-		if (writer->loop != loop ||
-			!dfg_condition_has(builder->schedule, writer->condition, builder->schedule->loop_info[loop].predicate, 1))
+		if (writer->loop != loop || !dfg_condition_has(builder->schedule, dfg_condition_of(builder, writer),
+										builder->schedule->loop_info[loop].predicate, 1))
 			return;
 		for (uint32_t r = of->first_read[own]; r < of->first_read[own + 1]; r++)
 			if (r - of->first_read[own] > MANY || !reads_before(builder, of->read[r], of->write[w], merge))
@@ -204,7 +205,8 @@ static void allow_reuse(const struct accesses *of, const struct carried *carried
 	const uint32_t *use = builder->program->use + instruction->first;
 	if (instruction->kind != INSTR_KERNEL || !instruction->node->in_place ||
 		instruction->node->run == dfg_elementwise_run || instruction->loop != loop ||
-		!dfg_condition_has(builder->schedule, instruction->condition, builder->schedule->loop_info[loop].predicate, 1))
+		!dfg_condition_has(
+			builder->schedule, dfg_condition_of(builder, instruction), builder->schedule->loop_info[loop].predicate, 1))
 		return;
 	bool first = instruction->n_in && dfg_alias_class(builder, use[0]) == group;
 	for (uint32_t i = 1; i < instruction->n_in; i++)
@@ -231,7 +233,7 @@ static void coalesce_merge_input(struct program_builder *builder, struct instruc
 		return;
 	const struct instruction *maker = &builder->program->code[builder->first[group]];
 	if (maker->loop != instruction->loop || builder->dominating[group] == UNREACHABLE ||
-		!is_under(builder->schedule, builder->dominating[group], instruction->condition))
+		!is_under(builder->schedule, builder->dominating[group], dfg_condition_of(builder, instruction)))
 		return;
 	builder->storage[home] = out;
 	dfg_alias_join(builder, out, home);

@@ -94,8 +94,8 @@ static struct instruction *new_op(struct emitter *emitter, uint8_t kind, const s
 		.node = node,
 		.attr = node ? node->call->attr : NULL,
 		.first = program->uses,
-		.condition = emitter->condition,
 		.loop = emitter->builder->schedule->condition[emitter->condition].loop};
+	emitter->builder->condition[instruction - program->code] = emitter->condition;
 	return instruction;
 }
 
@@ -414,6 +414,7 @@ static struct dfg_err *allocate_program(struct program_builder *builder)
 	struct dfg_arena *arena = &program->arena;
 	size_t ops = (size_t)builder->schedule->entries + builder->schedule->skips + builder->schedule->saves + plan->uses;
 	DFG_TRY(allocate_scratch(builder));
+	builder->condition = dfg_arena_zeros(builder->scratch, ops, sizeof *builder->condition);
 	program->code = dfg_arena_zeros(arena, ops, sizeof *program->code);
 	program->alive = dfg_arena_zeros(arena, ops, sizeof *program->alive);
 	program->use = dfg_arena_zeros(arena, 4 * (size_t)plan->uses + builder->schedule->entries, sizeof *program->use);
@@ -423,8 +424,8 @@ static struct dfg_err *allocate_program(struct program_builder *builder)
 	program->counted = dfg_arena_zeros(arena, plan->slots, sizeof *program->counted);
 	program->moves = dfg_arena_zeros(arena, plan->step.n_fetch, sizeof *program->moves);
 	program->fetch = dfg_arena_zeros(arena, plan->step.n_fetch, sizeof *program->fetch);
-	if (!program->saved || !program->code || !program->alive || !program->use || !program->start ||
-		!program->in_block || !program->counted || !program->moves || !program->fetch)
+	if (!builder->condition || !program->saved || !program->code || !program->alive || !program->use ||
+		!program->start || !program->in_block || !program->counted || !program->moves || !program->fetch)
 		return dfg_no_memory("the program of the step");
 	for (uint32_t s = 0; s < plan->slots; s++) {
 		builder->forward[s] = builder->alias_class[s] = s;

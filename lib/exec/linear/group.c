@@ -314,7 +314,8 @@ static bool may_join(const struct finder *of, uint32_t o)
 	const struct instruction *first = &of->builder->program->code[of->candidate.member[0]];
 	uint32_t slot = of->kind[o] == MEMBER_NONE ? 0 : dfg_member_slot(of->builder->program, o);
 	return of->kind[o] != MEMBER_NONE && !of->taken[o] && !of->candidate.is_member[o] &&
-		   of->candidate.members < MEMBERS_MOST && instruction->condition == first->condition &&
+		   of->candidate.members < MEMBERS_MOST &&
+		   of->builder->condition[o] == of->builder->condition[of->candidate.member[0]] &&
 		   instruction->loop == first->loop && of->writers.first[slot + 1] - of->writers.first[slot] == 1 &&
 		   of->readers.first[slot + 1] - of->readers.first[slot] <= READERS_MOST;
 }

@@ -397,12 +397,13 @@ static struct dfg_err *run_loop_back(
 
 /*
  * Runs an instruction; *at becomes the next one. An INSTR_ROW, of known shapes, costs one indirect call and no decisions.
+ * of_use is activation->data: a row may write anywhere, so the compiler would load it again for each instruction.
  */
 __attribute__((always_inline)) static inline struct dfg_err *advance(
-	struct activation *activation, const struct program *program, bool watched, const struct instruction **at)
+	struct activation *activation, void *const *of_use, bool watched, const struct instruction **at)
 {
 	const struct instruction *instruction = *at;
-	void *const *data = activation->data + instruction->first;
+	void *const *data = of_use + instruction->first;
 	if (__builtin_expect(instruction->kind == INSTR_ROW && !watched, 1)) {
 		instruction->row(instruction->n, data[instruction->n_in], (const void *const *)data, instruction->attr);
 		*at = instruction + 1;
@@ -412,7 +413,7 @@ __attribute__((always_inline)) static inline struct dfg_err *advance(
 		} else if (instruction->n_release || watched) {
 			*at = jump_over(activation, instruction);
 		} else {
-			const struct instruction *to = program->code + instruction->to;
+			const struct instruction *to = activation->program->code + instruction->to;
 			activation->dead_tokens += (uint64_t)(to - instruction + instruction->n) - 1;
 			*at = to;
 		}
@@ -426,9 +427,9 @@ __attribute__((always_inline)) static inline struct dfg_err *advance(
 	} else if (instruction->kind == INSTR_COPY) {
 		copy_bytes(data[1], data[0], (size_t)instruction->n);
 		*at = instruction + 1;
-	} else if (instruction->region) {
+	} else if (instruction->kind == INSTR_LOOP_ENTER && instruction->region) {
 		const struct instruction *next = instruction;
-		DFG_TRY(dfg_region_run(activation, &program->region[instruction->region - 1], &next));
+		DFG_TRY(dfg_region_run(activation, &activation->program->region[instruction->region - 1], &next));
 		*at = next;
 	} else {
 		DFG_TRY(dfg_interpret_one(activation, instruction, watched));
@@ -447,30 +448,48 @@ static struct dfg_err *interpret_counted(struct activation *activation, bool wat
 	uint64_t begin, end_ticks = dfg_ticks();
 	for (const struct instruction *at = program->code, *end = at + program->count; at < end;) {
 		const struct instruction *instruction = at;
+		bool region = instruction->kind == INSTR_LOOP_ENTER && instruction->region;
 		struct profile_counter *counter = &activation->counter[instruction - program->code];
 		uint64_t counted = activation->counted, iterations = activation->iterations, calls = counter->calls;
 		begin = end_ticks;
-		DFG_TRY(advance(activation, program, watched, &at));
+		DFG_TRY(advance(activation, activation->data, watched, &at));
 		end_ticks = dfg_ticks();
 		uint64_t ticks = end_ticks - begin;
 		counted = activation->counted - counted;
-		if (counter->calls != calls && !instruction->region)
+		if (counter->calls != calls && !region)
 			continue; /* dfg_interpret_one() has counted it */
 		dfg_count(activation, instruction, ticks > counted ? ticks - counted : 0, 0);
-		if (instruction->region)
+		if (region)
 			counter->iterations += activation->iterations - iterations;
 	}
 	return NULL;
 }
 
-struct dfg_err *dfg_interpret(struct activation *activation)
+__attribute__((always_inline)) static inline struct dfg_err *interpret(struct activation *activation, bool watched)
 {
 	const struct program *program = activation->program;
+	void *const *of_use = activation->data;
+	for (const struct instruction *at = program->code, *end = at + program->count; at < end;)
+		DFG_TRY(advance(activation, of_use, watched, &at));
+	return NULL;
+}
+
+/* A function each, so that the loop of a step that nothing watches decides nothing, and the compiler optimizes it alone. */
+__attribute__((noinline)) static struct dfg_err *interpret_plain(struct activation *activation)
+{
+	return interpret(activation, false);
+}
+
+__attribute__((noinline)) static struct dfg_err *interpret_watched(struct activation *activation)
+{
+	return interpret(activation, true);
+}
+
+struct dfg_err *dfg_interpret(struct activation *activation)
+{
 	bool watched = activation->watch.options->trace || activation->watch.on;
 	activation->limited = activation->watch.on || activation->watch.options->max_iterations > 0;
 	if (activation->counter)
 		return interpret_counted(activation, watched);
-	for (const struct instruction *at = program->code, *end = at + program->count; at < end;)
-		DFG_TRY(advance(activation, program, watched, &at));
-	return NULL;
+	return watched ? interpret_watched(activation) : interpret_plain(activation);
 }

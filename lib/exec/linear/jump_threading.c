@@ -43,9 +43,12 @@ struct dfg_err *dfg_program_drop_instructions(struct program_builder *builder)
 	for (uint32_t o = 0; o < program->count; o++) {
 		if (is_dropped(builder, &program->code[o]))
 			continue;
-		program->code[number[o]] = program->code[o];
+		struct instruction *instruction = &program->code[number[o]];
+		*instruction = program->code[o];
+		if (instruction->kind == INSTR_BRANCH || instruction->kind == INSTR_LOOP_BACK)
+			instruction->to = number[instruction->to];
 		program->alive[number[o]] = program->alive[o];
-		program->code[number[o]].to = number[program->code[o].to];
+		builder->condition[number[o]] = builder->condition[o];
 	}
 	for (uint32_t l = 1; l < builder->schedule->loops; l++) {
 		builder->begin[l] = number[builder->begin[l]];

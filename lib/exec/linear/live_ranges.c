@@ -75,7 +75,7 @@ void dfg_program_find_live_ranges(struct program_builder *builder)
 			builder->last[group] = last > builder->last[group] ? last : builder->last[group];
 			if (i >= instruction->n_in)
 				builder->dominating[group] =
-					dfg_condition_over(builder->schedule, builder->dominating[group], instruction->condition);
+					dfg_condition_over(builder->schedule, builder->dominating[group], builder->condition[o]);
 		}
 	}
 	for (uint32_t i = 0; i < builder->plan->step.n_fetch; i++)

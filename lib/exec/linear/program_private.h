@@ -36,11 +36,29 @@ enum opcode {
 	INSTR_NOP,
 };
 
+/*
+ * The interpreter reads the instructions of a large program from the second-level cache, so their size is its speed: one
+ * takes one cache line. Kinds that never need two fields share them.
+ */
 struct instruction {
-	dfg_row_fn *row;
+	union {
+		dfg_row_fn *row;
+		struct {
+			uint32_t first_move, n_move; /* of INSTR_LOOP_ENTER and INSTR_LOOP_BACK: range of program->move */
+		};
+	};
 	union {
 		const union dfg_value *attr;
 		const struct group *group; /* of INSTR_GROUP */
+		struct {
+			uint32_t to; /* of INSTR_BRANCH and INSTR_LOOP_BACK: target of the jump */
+			union {
+				int32_t side;       /* of INSTR_BRANCH: the predicate's side under which it does not jump */
+				uint32_t n_renewed; /* of INSTR_LOOP_BACK: how many of its releases each iteration computes anew */
+			};
+		};
+		/* of INSTR_LOOP_ENTER of an outermost loop: the number of its region + 1; 0: it has none */
+		uint32_t region;
 	};
 	const struct plan_node *node; /* NULL for branches and loop instructions; of a group, one of its members */
 	/*
@@ -49,19 +67,16 @@ struct instruction {
 	 */
 	int64_t n;
 	uint32_t first; /* index in program->use of its inputs, then its outputs */
-	uint32_t in_place;
+	uint16_t n_in, n_out;
 	/* range of program->release: reference-counted slots that it is the last to read */
 	uint32_t first_release, n_release;
-	uint32_t n_renewed; /* for INSTR_LOOP_BACK: how many of these each iteration computes anew */
-	uint32_t to;        /* target of a jump */
 	/* loop: the one that contains it; for INSTR_LOOP_ENTER and INSTR_LOOP_BACK the one that it begins or ends */
-	uint32_t predicate, condition, loop;
-	int32_t side;
-	uint32_t first_move, n_move; /* range of program->move */
-	uint32_t region; /* for INSTR_LOOP_ENTER of an outermost loop: the number of its region + 1; 0: it has none */
-	uint16_t n_in, n_out;
+	uint32_t predicate, loop;
+	uint32_t in_place; /* bit i: the kernel may write over input i */
 	uint8_t kind;
 };
+
+_Static_assert(sizeof(struct instruction) <= 64, "an instruction is in one cache line");
 
 /*
  * How a loop variable gets its value: copies bytes between fixed addresses, copies elements to a fixed address, takes a

@@ -392,8 +392,10 @@ static struct dfg_err *allocate_code(struct translator *t)
 	struct dfg_arena *scratch = t->builder->scratch;
 	size_t ops = 1, imports = 1;
 	for (uint32_t o = t->first; o <= t->last; o++) {
-		ops += OPS_MOST + t->program->code[o].n_move;
-		imports += (size_t)t->program->code[o].n_in + t->program->code[o].n_move + 1;
+		const struct instruction *instruction = &t->program->code[o];
+		bool moves = instruction->kind == INSTR_LOOP_ENTER || instruction->kind == INSTR_LOOP_BACK;
+		ops += OPS_MOST + (moves ? instruction->n_move : 0);
+		imports += (size_t)instruction->n_in + (moves ? instruction->n_move : 0) + 1;
 	}
 	t->code->op = dfg_arena_zeros(scratch, ops, sizeof *t->code->op);
 	t->code->import = dfg_arena_zeros(scratch, imports, sizeof *t->code->import);
