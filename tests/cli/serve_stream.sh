@@ -6,12 +6,12 @@ cat >count.dfg <<'X'
 input n: i32[]
 const pause = 0
 input x: f32[2]
-h, squares, twice = loop (h = 0) for t in 0..n {
-	rested = Dfg>Sleep(f32(t), ms = pause)
+h, _, squares, twice = loop (h = 0, now = 0.0) for t in 0..n {
+	rested = Dfg>Sleep(now, ms = pause)
 	assert t < 40, "too far"
 	yield t * t
 	yield rested * x
-	next h + t
+	next h + t, rested + 1
 }
 output squares = squares
 output twice = twice
