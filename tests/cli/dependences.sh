@@ -117,6 +117,60 @@ plan bins ": coordinates i, j, leaf[i], bin[i, j]
   hist[leaf[i], j, bin[i, j]] += accumulator
   none: iterations are independent, hist is summed"
 
+# An ordered loop is not cut where a later iteration would be in a lower block; without an order it is.
+volume='state c: i32[8, 8, 8] = 0'
+back='set c[i, j, k] = c[i - 1, j + 1, k] + c[i - 1, j, k - 1]'
+loop back "$volume" '(i, j, k) in (1..8, 0..7, 1..8) with (ordered)' "$back"
+plan back ", ordered: coordinates i, j, k
+  c[i, j + 1, k + 1] read, c[i, j, k] read, c[i + 1, j, k + 1] = (1, -1, 0), (1, 0, 1)
+  wavefront: tiles of i, i + j, k, c is served"
+loop forth "$volume" '(i, j, k) in (1..8, 0..7, 1..8)' "$back"
+"$DFG" check --dependences forth.dfg >got
+has got "  2d: space j; time k, c is served"
+
+# Iterations with one counter have one element at it; two constants added to the same element are apart.
+loop same 'input p: i32[n]
+state a: i32[8, 9] = 0' '(i, j) in (0..n, 0..4)' 'set a[p[i], j] = a[p[i] + 1, j] + i'
+plan same ": coordinates i, j, p[i]
+  a[p[i] + 1, j] read, a[p[i], j] = (any, 0, 1), (any, 0, 0)
+  1d: space j, a stays (288 bytes)"
+loop pair 'input p: i32[n]
+state a: i32[8, 9] = 0' '(i, j) in (0..n, 0..4)' 'set a[i, p[i]] = a[i, p[i] + 1]'
+plan pair ": coordinates i, j, p[i]
+  a[i, p[i] + 1] read, a[i, p[i]] = (0, any, 0)
+  1d: space i, a stays (288 bytes)"
+
+# The fastest of three ranges alone; a row for all; a value of the loop as a subscript; updates that commute or do not.
+loop fast 'state a: i32[9] = 0' '(i, j, k) in (0..2, 0..3, 0..4)' 'set a[k] = a[k] + 1'
+"$DFG" check --dependences fast.dfg >got
+has got "a[j] read = (any, 0)"
+has got "  1d: space j, a stays"
+loop one 'state a: i32[9] = 0' 'i in 0..9' 'set a[3] += 1' 'set a[i] += 1'
+plan one ": coordinates i
+  a[3] +=, a[i] += accumulator
+  none: iterations are independent, a is summed"
+loop two 'state a: i32[9] = 0' 'i in 0..9' 'set a[i] += 1' 'set a[3] max= 1'
+"$DFG" check --dependences two.dfg >got 2>err
+has got "a[i] +=, a[3] max= (any)"
+never grep -q "buffer = a" got
+loop by 'state a: i32[9] = 0
+state b: i32[9] = 0' 'i in 0..9' 'set b[a[i]] = i'
+plan by ": coordinates i, a[i]
+  a[i] read; b[a[i]] = (any, 0)
+  1d: space a[i], b stays (36 bytes), a lies with its iterations"
+loop own 'state a: i32[9] = 0' 'i in 0..9' 'set a[a[i]] = i'
+"$DFG" check --dependences own.dfg >got 2>err
+has got "a[i] read, a[any] = (any)"
+loop twice 'state a: i32[90] = 0' 'i in 0..9' 'set a[2 * i] = i'
+"$DFG" check --dependences twice.dfg >got 2>err
+has got "a[any] = (any)"
+loop from 'input low: i32[]
+state a: i32[9] = 0' '(i, j) in (low..8, 0..3)' 'set a[i] = a[i] + j'
+"$DFG" check --dependences from.dfg >got
+has got "a[i + low] read = (0, any)"
+cp got first
+"$DFG" check --dependences from.dfg | cmp first -
+
 # The same plan of a loop that only --parallel marks; JSON.
 cat >foreign.dfg <<'P'
 input user: i32[n]

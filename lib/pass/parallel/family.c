@@ -71,13 +71,13 @@ static enum dfg_array_home home_of(
 		return DFG_HOME_SUMMED;
 	if (!item->is_buffered && has_space && is_partitioned(out, array, space))
 		return DFG_HOME_STAYS;
-	if (!item->is_written)
-		return DFG_HOME_COPIED;
 	bool is_local = !item->is_buffered;
 	for (uint32_t i = 0; i < out->n_counter; i++)
 		is_local &= is_partitioned(out, array, i);
 	if (is_local)
 		return DFG_HOME_LOCAL;
+	if (!item->is_written)
+		return DFG_HOME_COPIED;
 	bool rotates = !item->is_buffered && family == DFG_FAMILY_2D && is_partitioned(out, array, time);
 	return rotates ? DFG_HOME_ROTATES : DFG_HOME_SERVED;
 }
