@@ -192,7 +192,7 @@ static struct dfg_err *to_batch_shape(struct dfg_infer *node)
 		int64_t dim = in->dim[d + 1];
 		if (dim >= 0 &&
 			(__builtin_add_overflow(dim, b.before[d], &dim) || __builtin_add_overflow(dim, b.after[d], &dim)))
-			return DFG_ERR(DFG_DATA, "dimension %d with its padding is too large", d + 1);
+			return DFG_ERR(DFG_DATA, "dimension %d with its padding is more than 2^63 - 1", d + 1);
 		if (dim >= 0 && dim % b.size[d])
 			return DFG_ERR(DFG_DATA,
 				"dimension %d, %" PRId64 " with its padding, is not a multiple of block size %" PRId64, d + 1, dim,

@@ -1,5 +1,6 @@
 #include "remote/worker_private.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /*
@@ -131,7 +132,8 @@ struct dfg_err *dfg_worker_bench(struct dfg_worker *worker, struct dfg_packet *r
 	bench.shard = dfg_shard_of(dfg_worker_replica(worker), bench.replicas, bench.replicas);
 	DFG_TRY(dfg_packet_check(request));
 	if (bench.replicas < 2 || !bench.calls)
-		return DFG_ERR(DFG_PROTOCOL, "an all-reduce of %u replicas cannot be measured", bench.replicas);
+		return DFG_ERR(DFG_PROTOCOL, "%u replicas and %" PRIu64 " calls cannot be measured, expected at least 2 and 1",
+			bench.replicas, (uint64_t)bench.calls);
 	struct dfg_err *err = measure(worker, &bench, answer);
 	dfg_tensor_release(&bench.own);
 	dfg_free(bench.ns);
