@@ -10,7 +10,8 @@ static struct dfg_err *insert(struct dfg_regex_compiler *c, size_t at, size_t n)
 {
 	struct dfg_regex *r = c->regex;
 	if (r->count + n > DFG_REGEX_CODE_MOST)
-		return dfg_regex_wrong(c, "it is too large");
+		return DFG_ERR(
+			DFG_DATA, "regular expression: more than %d instructions at byte %zu", DFG_REGEX_CODE_MOST, c->at);
 	if (!dfg_reserve(&r->code, &r->capacity[0], r->count + n, sizeof *r->code))
 		return dfg_no_memory("a regular expression");
 	memmove(r->code + at + n, r->code + at, (r->count - at) * sizeof *r->code);
@@ -31,7 +32,8 @@ static struct dfg_err *emit_set(struct dfg_regex_compiler *c)
 	struct dfg_regex *r = c->regex;
 	dfg_regex_tidy(c, 0);
 	if (r->ranges + c->ranges > DFG_REGEX_CODE_MOST)
-		return dfg_regex_wrong(c, "it is too large");
+		return DFG_ERR(
+			DFG_DATA, "regular expression: more than %d instructions at byte %zu", DFG_REGEX_CODE_MOST, c->at);
 	if (!dfg_reserve(&r->range, &r->capacity[1], r->ranges + c->ranges + 1, sizeof *r->range))
 		return dfg_no_memory("a regular expression");
 	if (c->ranges)
@@ -110,7 +112,8 @@ static struct dfg_err *read_group(struct dfg_regex_compiler *c, bool *out_flags)
 		return NULL;
 	int number = captures ? ++c->regex->groups : 0;
 	if (++c->depth > DFG_REGEX_DEPTH_MOST)
-		return dfg_regex_wrong(c, "groups are nested too deep");
+		return DFG_ERR(DFG_DATA, "regular expression: groups are nested more than %d deep at byte %zu",
+			DFG_REGEX_DEPTH_MOST, c->at);
 	if (captures)
 		DFG_TRY(emit(c, DFG_REGEX_SAVE, 2 * number, 0));
 	DFG_TRY(read_alternatives(c));

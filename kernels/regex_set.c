@@ -9,7 +9,8 @@
 struct dfg_err *dfg_regex_add(struct dfg_regex_compiler *c, uint32_t low, uint32_t high)
 {
 	if (c->ranges >= DFG_REGEX_CODE_MOST)
-		return dfg_regex_wrong(c, "a class is too large");
+		return DFG_ERR(
+			DFG_DATA, "regular expression: a class of more than %d ranges at byte %zu", DFG_REGEX_CODE_MOST, c->at);
 	if (!dfg_reserve(&c->range, &c->capacity, c->ranges + 1, sizeof *c->range))
 		return dfg_no_memory("a regular expression");
 	c->range[c->ranges++] = (struct dfg_regex_range){low, high};

@@ -17,7 +17,7 @@ RegexReplace("a", "(", "x")                                 : regular expression
 RegexReplace("a", "a**", "x")                               : regular expression: a repetition of a repetition at byte 3
 RegexReplace("a", "[b-a]", "x")                             : a range whose end is before its beginning
 RegexReplace("a", "a{1001}", "x")                           : a wrong number of repetitions
-RegexReplace("a", "((((a{100}){100}){100}){100}){100}", "x") : it is too large
+RegexReplace("a", "((((a{100}){100}){100}){100}){100}", "x") : more than 65536 instructions
 RegexReplace("a", "a", "\\1")                               = "a"
 RegexReplace("a", "a", "\\x")                               : rewrite has a backslash at byte 0
 RegexReplace("a", ["a"], "x")                               : input 1 is [1], expected a scalar
