@@ -352,6 +352,16 @@ struct dfg_err *dfg_interpret_one(struct activation *activation, const struct in
 	return NULL;
 }
 
+/* As dfg_interpret_one() where nothing watches or counts. */
+static struct dfg_err *run_plain(struct activation *activation, const struct instruction *instruction)
+{
+	struct dfg_err *err = run_op(activation, instruction);
+	if (err)
+		return dfg_interpret_note(activation, instruction, err);
+	dfg_interpret_releases(activation, instruction, instruction->n_release);
+	return NULL;
+}
+
 /* Jumps over a branch that was not taken. */
 static const struct instruction *jump_over(struct activation *activation, const struct instruction *instruction)
 {
@@ -397,10 +407,10 @@ static struct dfg_err *run_loop_back(
 
 /*
  * Runs an instruction; *at becomes the next one. An INSTR_ROW, of known shapes, costs one indirect call and no decisions.
- * of_use is activation->data: a row may write anywhere, so the compiler would load it again for each instruction.
+ * of_use is activation->data: a row may write anywhere, so the compiler would load it again for each instruction. plain: nothing watches or counts.
  */
 __attribute__((always_inline)) static inline struct dfg_err *advance(
-	struct activation *activation, void *const *of_use, bool watched, const struct instruction **at)
+	struct activation *activation, void *const *of_use, bool plain, bool watched, const struct instruction **at)
 {
 	const struct instruction *instruction = *at;
 	void *const *data = of_use + instruction->first;
@@ -432,7 +442,7 @@ __attribute__((always_inline)) static inline struct dfg_err *advance(
 		DFG_TRY(dfg_region_run(activation, &activation->program->region[instruction->region - 1], &next));
 		*at = next;
 	} else {
-		DFG_TRY(dfg_interpret_one(activation, instruction, watched));
+		DFG_TRY(plain ? run_plain(activation, instruction) : dfg_interpret_one(activation, instruction, watched));
 		*at = instruction + 1;
 	}
 	return NULL;
@@ -442,7 +452,7 @@ __attribute__((always_inline)) static inline struct dfg_err *advance(
  * Runs all instructions and counts what each costs. A region is one row, without the instructions in it that the
  * interpreter runs, which count themselves.
  */
-static struct dfg_err *interpret_counted(struct activation *activation, bool watched)
+__attribute__((noinline)) static struct dfg_err *interpret_counted(struct activation *activation, bool watched)
 {
 	const struct program *program = activation->program;
 	uint64_t begin, end_ticks = dfg_ticks();
@@ -452,7 +462,7 @@ static struct dfg_err *interpret_counted(struct activation *activation, bool wat
 		struct profile_counter *counter = &activation->counter[instruction - program->code];
 		uint64_t counted = activation->counted, iterations = activation->iterations, calls = counter->calls;
 		begin = end_ticks;
-		DFG_TRY(advance(activation, activation->data, watched, &at));
+		DFG_TRY(advance(activation, activation->data, false, watched, &at));
 		end_ticks = dfg_ticks();
 		uint64_t ticks = end_ticks - begin;
 		counted = activation->counted - counted;
@@ -470,7 +480,7 @@ __attribute__((always_inline)) static inline struct dfg_err *interpret(struct ac
 	const struct program *program = activation->program;
 	void *const *of_use = activation->data;
 	for (const struct instruction *at = program->code, *end = at + program->count; at < end;)
-		DFG_TRY(advance(activation, of_use, watched, &at));
+		DFG_TRY(advance(activation, of_use, !watched, watched, &at));
 	return NULL;
 }
 
