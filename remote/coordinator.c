@@ -360,7 +360,8 @@ struct dfg_err *dfg_coordinator_outcome(struct dfg_coordinator *coordinator, uin
 			until = 0;
 			continue;
 		}
-		wait_for_more(coordinator, seen, until);
+		uint64_t due = dfg_coordinator_name_slow(coordinator);
+		wait_for_more(coordinator, seen, until ? until : due);
 	}
 	note_outcome(coordinator);
 	struct dfg_err *err = choose_error(coordinator, first);

@@ -40,6 +40,7 @@ struct replica_state {
 	bool left;        /* by request: it is not started again */
 	bool reviving;    /* its workers are being started again */
 	bool done;        /* it was asked, and its workers have answered, without an error */
+	bool named_slow;  /* the user was told that the others wait for it */
 	bool waited;      /* all its workers had their buckets, so they began the update of the step */
 	uint64_t version; /* of its variables: replicas with the same version have the same ones */
 };
@@ -67,6 +68,15 @@ struct opened_source {
 	struct dfg_shape shape; /* expected */
 };
 
+/* How long the last compute runs took, in a ring, ns. */
+enum { COMPUTE_TIMES = 31 };
+struct compute_times {
+	uint64_t ns[COMPUTE_TIMES];
+	uint64_t count; /* of all so far */
+	uint64_t began; /* the run in progress */
+	uint64_t due;   /* when its replicas are slow; 0: never, or they were named */
+};
+
 struct dfg_coordinator {
 	struct dfg_session_backend backend; /* first member */
 	struct dfg_coordinator_options options;
@@ -83,6 +93,7 @@ struct dfg_coordinator {
 	uint64_t step;
 	uint32_t width; /* workers of a replica */
 
+	struct compute_times compute_times;
 	struct replica_state *replica; /* by replica; the number of members is backend.replicas */
 	uint64_t version;              /* of the newest variables */
 	uint64_t updates;              /* number of steps with an update so far */
@@ -172,6 +183,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *c
 
 /* Whether a request that gave *err is to be repeated, because dfg_coordinator_regroup() has succeeded. */
 bool dfg_coordinator_continues(struct dfg_coordinator *coordinator, struct dfg_err **err);
+
+/*
+ * coordinator_slow.c: brackets a compute run; names the replicas that have not answered, if they are slow by now. Returns
+ * the time at which they will be; 0: never.
+ */
+void dfg_coordinator_begin_compute(struct dfg_coordinator *coordinator);
+void dfg_coordinator_end_compute(struct dfg_coordinator *coordinator);
+uint64_t dfg_coordinator_name_slow(struct dfg_coordinator *coordinator);
 
 /* coordinator_clock.c: sends a ping; handles its pong; learns the offset of the worker's clock before the first step. */
 void dfg_coordinator_ping(struct dfg_coordinator *coordinator, uint32_t worker);

@@ -346,7 +346,11 @@ struct dfg_err *dfg_coordinator_run_on(
 	for (uint32_t w = 0; w < coordinator->options.workers; w++)
 		if (runs_on(coordinator, plan, run, w))
 			ask_run(coordinator, plan, run, step, w);
+	if (run->shard)
+		dfg_coordinator_begin_compute(coordinator);
 	struct dfg_err *err = dfg_coordinator_outcome(coordinator, step, run->spread);
+	if (run->shard)
+		dfg_coordinator_end_compute(coordinator);
 	if (err && !survives(coordinator, run, err)) {
 		dfg_coordinator_drop_answers(coordinator);
 		return explain(coordinator, plan, run, err);

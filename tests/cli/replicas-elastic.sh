@@ -133,6 +133,22 @@ returns() {
 	longer
 	has rejoin.err 'w1: ended by signal 9; continues with 2 of 3 replicas'
 	never grep -q 'replica 1 .* is back' rejoin.err
+
+	# A replica that computes much longer than before is named once, when it is stopped as it computes.
+	begin late --replicas 2 --min-replicas 1 --hosts local:2 --lease 20 --steps 200
+	at_step 9
+	for _ in 1 2 3 4 5 6; do
+		signal STOP 1
+		for _ in $(seq 30); do
+			! grep -q 'step [0-9]*: replica 1 (w1) has computed for .* s, more than 10 times the median' late.err || break 2
+			sleep 0.05
+		done
+		kill -CONT "$worker"
+	done
+	kill -CONT "$worker"
+	longer
+	[ "$(grep -c 'has computed for' late.err)" = 1 ]
+	has late.err 'replica 1 (w1) has computed'
 }
 
 leaves() {
