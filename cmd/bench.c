@@ -5,6 +5,7 @@
 #include "lib/base/pool.h"
 #include "lib/pass/verify/verify.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,7 @@ struct dfg_err *dfg_bench_graph(struct dfg_run_options *unused)
 			nodes > EDGES_MOST ? "nodes" : "edges", EDGES_MOST, (long long)(nodes > EDGES_MOST ? nodes : edges));
 	int fd = output ? -1 : mkstemp(temporary);
 	if (!output && fd < 0)
-		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file", P_tmpdir);
+		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file: %s", P_tmpdir, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	struct dfg_err *err = make_graph(output ? output : temporary);

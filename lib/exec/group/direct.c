@@ -391,9 +391,11 @@ static struct dfg_err *deliver(
 	pthread_mutex_lock(&bucket->lock);
 	struct dfg_err *err = NULL;
 	if (bucket->shared || bucket->earlies == EARLY_MOST)
-		err = DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s", bucket->number, from,
-			bucket->shared ? "a value, but the replicas share memory"
-						   : "more values ahead of its step than a step has");
+		err = bucket->shared
+				  ? DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends values, but the replicas share memory",
+						bucket->number, from)
+				  : DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends more than %d messages ahead of its step",
+						bucket->number, from, EARLY_MOST);
 	if (!err && !dfg_reserve(&bucket->early, &bucket->early_capacity, bucket->earlies + 1, sizeof *bucket->early))
 		err = dfg_no_memory("an all-reduce");
 	if (!err) {
