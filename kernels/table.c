@@ -145,7 +145,7 @@ static void compact(struct dfg_table *table)
 			continue;
 		move_entry(&table->key, from, to);
 		move_entry(&table->value, from, to);
-		table->removed[from] = false;
+		table->removed[to] = false;
 		to++;
 	}
 	for (int64_t left = to; left < (int64_t)table->used; left++)
