@@ -25,6 +25,59 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
+/* Kinds of content, as bits. */
+enum content { GRAPH = 1, PLAN = 2, ARRAYS = 4, CHECKPOINT = 8, METRICS = 16, LIBRARY = 32 };
+
+/* The options that choose what is printed of a file, and the contents that each applies to. Of the forms one can be given. */
+static const struct choice {
+	const char *name;
+	const bool *flag; /* NULL: an option with an argument, see is_given() */
+	unsigned contents;
+	bool is_form, has_json;
+} choices[] = {
+	{"--tree", &show_options.tree, GRAPH | PLAN, true, false},
+	{"--text", &show_options.text, GRAPH | PLAN, true, false},
+	{"--dot", &show_options.dot, GRAPH | PLAN, true, false},
+	{"--svg", &show_options.svg, GRAPH | PLAN | METRICS, true, false},
+	{"--node", NULL, GRAPH | PLAN | ARRAYS | CHECKPOINT, true, true},
+	{"--head", NULL, ARRAYS | CHECKPOINT, false, false},
+};
+enum { CHOICES = sizeof choices / sizeof *choices };
+
+static bool is_given(const struct choice *choice)
+{
+	if (choice->flag)
+		return *choice->flag;
+	return choice->is_form ? show_options.node != NULL : show_options.head >= 0;
+}
+
+/* An option that the content has no use for is an error rather than ignored. */
+static struct dfg_err *check_choices(const char *path, enum content content)
+{
+	const char *name = content == GRAPH        ? "a graph"
+					   : content == PLAN       ? "a plan"
+					   : content == ARRAYS     ? "a file of arrays"
+					   : content == CHECKPOINT ? "a checkpoint"
+					   : content == METRICS    ? "a file of metrics"
+											   : "text of the library";
+	for (size_t i = 0; i < CHOICES; i++)
+		if (is_given(&choices[i]) && !(choices[i].contents & content))
+			return DFG_ERR(DFG_DATA, "%s: %s does not apply to %s", path, choices[i].name, name);
+	return NULL;
+}
+
+static struct dfg_err *check_forms(void)
+{
+	const struct choice *form = NULL;
+	for (size_t i = 0; i < CHOICES; i++)
+		if (choices[i].is_form && is_given(&choices[i])) {
+			if (form)
+				return DFG_ERR(DFG_USAGE, "%s and %s cannot be combined", form->name, choices[i].name);
+			form = &choices[i];
+		}
+	return NULL;
+}
+
 static struct dfg_err *print_graph(const struct dfg_shown *shown, struct dfg_text *out)
 {
 	struct dfg_text dot = {0};
@@ -58,7 +111,9 @@ static struct dfg_err *show_graph(const char *path, struct dfg_text *out)
 	struct dfg_facts facts = {0};
 	struct dfg_shown shown;
 	DFG_TRY(dfg_cmd_open_graph(path, &file));
-	struct dfg_err *err = dfg_shown_init(&file.graph, &facts, &shown);
+	struct dfg_err *err = check_choices(path, GRAPH);
+	if (!err)
+		err = dfg_shown_init(&file.graph, &facts, &shown);
 	if (!err)
 		err = print_graph(&shown, out);
 	dfg_facts_release(&facts);
@@ -77,6 +132,7 @@ static bool is_whole(const struct dfg_arrays *arrays, const struct dfg_array *ar
 static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 {
 	struct dfg_arrays arrays;
+	DFG_TRY(check_choices(path, ARRAYS));
 	DFG_TRY(dfg_arrays_list(path, &arrays));
 	struct dfg_err *err = NULL;
 	for (size_t i = 0; !err && i < arrays.count; i++)
@@ -101,6 +157,7 @@ static struct dfg_err *show_array(const char *spec, struct dfg_text *out)
 {
 	struct dfg_tensor tensor;
 	struct dfg_arrays arrays = {0};
+	DFG_TRY(check_choices(spec, ARRAYS));
 	DFG_TRY(show_options.head < 0 ? dfg_array_read_one(spec, &tensor)
 								  : dfg_show_first_rows(spec, show_options.head, &tensor));
 	struct dfg_err *err = dfg_arrays_add(&arrays, spec, &tensor);
@@ -117,9 +174,11 @@ static struct dfg_err *try_metrics(const char *path, struct dfg_text *out, bool 
 	struct dfg_blob blob;
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	*out_is = dfg_is_metrics(&blob);
-	struct dfg_err *err = *out_is ? dfg_show_metrics(&blob, show_options.svg, out) : NULL;
+	struct dfg_err *err = *out_is ? check_choices(path, METRICS) : NULL;
+	if (*out_is && !err)
+		err = dfg_err_note(dfg_show_metrics(&blob, show_options.svg, out), "%s", path);
 	dfg_blob_close(&blob);
-	return dfg_err_note(err, "%s", path);
+	return err;
 }
 
 static struct dfg_err *show_std(const char *name, struct dfg_text *out)
@@ -128,6 +187,7 @@ static struct dfg_err *show_std(const char *name, struct dfg_text *out)
 	const char *text = dfg_lang_std(name, &length);
 	if (!text)
 		return DFG_ERR(DFG_NO_INPUT, "std:%s: no such file of the standard library", name);
+	DFG_TRY(check_choices(name - 4, LIBRARY));
 	dfg_text_put(out, text, length);
 	return NULL;
 }
@@ -146,10 +206,14 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 		return show_std(path + 4, out);
 	if (is_array_of_file(path) && !show_options.node)
 		return show_array(path, out);
-	if (dfg_plan_folder_is(path))
+	if (dfg_plan_folder_is(path)) {
+		DFG_TRY(check_choices(path, PLAN));
 		return dfg_show_plan(path, &show_options, out);
-	if (dfg_is_directory(path))
+	}
+	if (dfg_is_directory(path)) {
+		DFG_TRY(check_choices(path, CHECKPOINT));
 		return dfg_show_checkpoint(path, &show_options, out);
+	}
 	if (is_read_once(path) || show_options.tree || show_options.text || show_options.dot)
 		return show_graph(path, out);
 	DFG_TRY(try_metrics(path, out, &metrics));
@@ -162,23 +226,21 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 /* Drawings and texts for people have no JSON form. */
 static struct dfg_err *check_json(char **operands)
 {
-	const struct dfg_show_options *o = &show_options;
-	const char *form = o->head >= 0 ? "--head"
-					   : o->tree    ? "--tree"
-					   : o->text    ? "--text"
-					   : o->dot     ? "--dot"
-					   : o->svg     ? "--svg"
-									: NULL;
+	const char *form = NULL;
+	for (size_t i = 0; i < CHOICES && !form; i++)
+		if (!choices[i].has_json && is_given(&choices[i]))
+			form = choices[i].name;
 	for (; *operands && !form; operands++)
-		form = !strncmp(*operands, "std:", 4)             ? "text of the library"
-			   : o->node && dfg_plan_folder_is(*operands) ? "a node of a plan"
-														  : NULL;
+		form = !strncmp(*operands, "std:", 4)                       ? "text of the library"
+			   : show_options.node && dfg_plan_folder_is(*operands) ? "a node of a plan"
+																	: NULL;
 	return form ? DFG_ERR(DFG_USAGE, "--json: %s cannot be printed as JSON", form) : NULL;
 }
 
 static struct dfg_err *show(char **operands, int *out_status)
 {
 	(void)out_status;
+	DFG_TRY(check_forms());
 	if (dfg_globals.json)
 		DFG_TRY(check_json(operands));
 	struct dfg_text out = {0};
