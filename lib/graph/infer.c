@@ -124,12 +124,13 @@ static void forget_too_large(struct dfg_infer *node)
 static struct dfg_err *infer_known(struct dfg_infer *node)
 {
 	const struct dfg_resolved_node *call = node->call;
-	if (call->op->flags & DFG_STATEFUL || !makes_indices(call))
+	if (!makes_indices(call))
 		return NULL;
 	if (call->op->known)
 		DFG_TRY(call->op->known(node));
 	forget_too_large(node);
-	bool computes = call->op->role == DFG_PLAIN && call->n_in <= FEW && call->n_out <= FEW;
+	bool stateless = !(call->op->flags & DFG_STATEFUL);
+	bool computes = stateless && call->op->role == DFG_PLAIN && call->n_in <= FEW && call->n_out <= FEW;
 	return computes && !node->out_known[0] && all_known(node) ? compute_known(node) : NULL;
 }
 
