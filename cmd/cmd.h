@@ -64,6 +64,10 @@ void dfg_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 extern const struct dfg_report dfg_stderr;
 void dfg_talk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints a note for each line of the text, which a pass wrote. */
+struct dfg_text;
+void dfg_talk_lines(const struct dfg_text *text);
+
 /* Installs an allocator that fails where the tests ask for it: cmd/failing_allocation.c. */
 void dfg_failing_allocation_install(void);
 

@@ -109,6 +109,16 @@ void dfg_talk(const char *fmt, ...)
 	va_end(args);
 }
 
+void dfg_talk_lines(const struct dfg_text *text)
+{
+	for (size_t at = 0; at < text->length;) {
+		const char *line = text->s + at, *end = strchr(line, '\n');
+		size_t length = end ? (size_t)(end - line) : text->length - at;
+		dfg_talk("%.*s", (int)length, line);
+		at += length + 1;
+	}
+}
+
 /* A failed write to stdout must not look like success, nor like the answer "no". */
 static int finish(int status)
 {

@@ -124,8 +124,8 @@ static struct dfg_err *add_gradients(struct dfg_builder *builder, struct dfg_are
 	struct dfg_err *err = result ? find_of(builder, arena, &what) : dfg_no_memory("the results");
 	if (!err)
 		err = dfg_grad(builder, what.edge, (uint32_t)what.count, by->edge, (uint32_t)by->count, &grad, result);
-	if (!err && notes.length)
-		dfg_talk("%.*s", (int)notes.length - 1, notes.s);
+	if (!err)
+		dfg_talk_lines(&notes);
 	dfg_text_release(&notes);
 	dfg_free(what.edge);
 	return err;
@@ -155,8 +155,8 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 	};
 	DFG_TRY(dfg_find_tensor(builder->graph, loss, "--loss", &edge));
 	struct dfg_err *err = dfg_train(builder, edge, &train);
-	if (!err && notes.length)
-		dfg_talk("%.*s", (int)notes.length - 1, notes.s);
+	if (!err)
+		dfg_talk_lines(&notes);
 	dfg_text_release(&notes);
 	return err;
 }

@@ -85,8 +85,8 @@ static struct dfg_err *opt(char **operands, int *out_status)
 	struct dfg_err *err = dfg_err_note(run_passes(&file.graph, &arena, &report), "%s", *operands);
 	if (!err)
 		err = dfg_cmd_save_graph(&file.graph);
-	if (!err && report.length)
-		dfg_talk("%.*s", (int)report.length - 1, report.s);
+	if (!err)
+		dfg_talk_lines(&report);
 	dfg_text_release(&report);
 	dfg_arena_release(&arena);
 	dfg_graph_close(&file);

@@ -60,8 +60,8 @@ static struct dfg_err *prune(struct partitioning *work)
 	DFG_TRY(dfg_find_kept(graph, &fetch, &target, &work->arena, &keep));
 	DFG_TRY(dfg_verify(graph, NULL, NULL));
 	struct dfg_err *err = dfg_prune(graph, &keep, &work->arena, &report);
-	if (!err && report.length)
-		dfg_talk("%.*s", (int)report.length - 1, report.s);
+	if (!err)
+		dfg_talk_lines(&report);
 	dfg_text_release(&report);
 	return err;
 }

@@ -121,7 +121,7 @@ has err "node 'train' already exists"
 
 # opt keeps what it is asked for, by name.
 status 0 "$DFG" opt t.pb --fetch loss -o o.pb
-has err 'prune: removed'
+grep -q '^prune: removed' err
 nodes o.pb >names
 has names loss
 has names logits/dense/w/assign
@@ -165,10 +165,12 @@ has <(echo "$optimizers") adamw
 for optimizer in $optimizers; do
 	x='x=normal:f32[6,4]:seed=1'
 	labels=(--feed 'labels=i32[6]:0,1,2,0,1,2')
-	compare m.pb 2 "$optimizer(lr=0.01)" before.npz
+	fused=1
+	case $optimizer in adamax | ftrl) fused=0 ;; esac # they have no pattern: tests/cli/tables.sh
+	compare m.pb $((2 * fused)) "$optimizer(lr=0.01)" before.npz
 	x='x=normal:f64[6,4]:seed=1'
 	labels=()
-	compare d.pb 1 "$optimizer(lr=0.01)" before.npz
+	compare d.pb $fused "$optimizer(lr=0.01)" before.npz
 done
 compare d.pb 1 'rmsprop(lr = 0.01, rho = 0.3, momentum = 0.5, decay = 0.1)' before.npz
 compare d.pb 1 'adam(lr = 0.01, beta1 = 0.8, beta2 = 0.99, decay = 0.1)' before.npz

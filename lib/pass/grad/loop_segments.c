@@ -346,9 +346,11 @@ static bool is_closed(const struct chooser *c)
 static void tell(const struct chooser *c, const char *node, const char *why, struct dfg_text *notes)
 {
 	const struct dfg_string name = c->loops->loop[c->loop].name;
-	if (notes)
-		dfg_text_add(notes, "warning: loop '%.*s' keeps the values of all iterations: '%.200s' %s\n", (int)name.length,
-			name.s, node, why);
+	if (!notes)
+		return;
+	dfg_text_add(notes, "warning: loop '");
+	dfg_text_escape(notes, name.s, name.length, 200);
+	dfg_text_add(notes, "' keeps the values of all iterations: '%.200s' %s\n", node, why);
 }
 
 static bool can_cut(const struct chooser *c, struct dfg_text *notes)
