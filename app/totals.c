@@ -12,6 +12,11 @@ struct search {
 	uint32_t depth, walks;
 };
 
+static bool is_total(const struct dfg_node *node)
+{
+	return dfg_node_role(node) == DFG_IDENTITY && node->n_in == 1 && dfg_node_mark(node, MARK, NULL);
+}
+
 static void push_edge(struct search *search, struct dfg_edge edge)
 {
 	if (dfg_feeds_has(search->feeds, edge) || search->seen[edge.node] == search->walks)
@@ -32,7 +37,7 @@ static uint32_t next_total(struct search *search)
 {
 	while (search->depth) {
 		uint32_t n = search->stack[--search->depth];
-		if (dfg_node_mark(&search->graph->node[n], MARK, NULL))
+		if (is_total(&search->graph->node[n]))
 			return n;
 		push_inputs(search, n);
 	}
@@ -56,7 +61,7 @@ static struct dfg_err *search_new(
 static bool any_mark(const struct dfg_graph *graph)
 {
 	for (uint32_t n = 0; n < graph->count; n++)
-		if (dfg_node_mark(&graph->node[n], MARK, NULL))
+		if (is_total(&graph->node[n]))
 			return true;
 	return false;
 }
@@ -105,8 +110,12 @@ static struct dfg_err *list(struct dfg_model *model, struct search *search, cons
 		if (number == DFG_NONE)
 			continue;
 		const struct dfg_edge edge = {n, 0};
+		const enum dfg_dtype dtype = dfg_model_fact(model, edge)->dtype;
 		DFG_TRY(check_nesting(search, n));
-		totals->total[number] = (struct dfg_total){.edge = edge, .dtype = dfg_model_fact(model, edge)->dtype};
+		if (!dfg_dtype_is(dtype, "number"))
+			return DFG_ERR(DFG_DATA, "node '%s' is a total, which sums numbers, not %s", search->graph->node[n].name,
+				dfg_dtype_name(dtype));
+		totals->total[number] = (struct dfg_total){.edge = edge, .dtype = dtype};
 		totals->fetch.edge[totals->n_direct + number] = edge;
 		totals->fetch.name[totals->n_direct + number] = search->graph->node[n].name;
 	}

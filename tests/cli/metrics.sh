@@ -117,3 +117,15 @@ printf 'input x: f32[n]\noutput y = sum(total(x))\n' >shape.dfg
 "$DFG" build shape.dfg -o shape.pb
 status 65 "$DFG" run shape.pb --data 'x=@x.csv[0]' --batch 8
 has err 'is f32[8] in one batch and f32[5] in another'
+
+# The mark of a total in a graph of another program: of strings, and of a node that is not an Identity.
+cat >marked.pbtxt <<'END'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: -1 } } } } }
+node { name: "word" op: "AsString" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "words" op: "Identity" input: "word" attr { key: "T" value { type: DT_STRING } } attr { key: "_dfg_total" value { b: true } } }
+node { name: "after" op: "Identity" input: "x" input: "^nothing" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "nothing" op: "NoOp" attr { key: "_dfg_total" value { b: true } } }
+END
+status 65 "$DFG" run marked.pbtxt --data 'x=@x.csv[0]' --batch 8 --fetch words
+has err "node 'words' is a total, which sums numbers, not string"
+status 0 "$DFG" run marked.pbtxt --data 'x=@x.csv[0]' --batch 8 --fetch after
