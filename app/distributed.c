@@ -1,6 +1,7 @@
 #include "app/distributed.h"
 
 #include "lib/pass/rewrite/fuse_updates.h"
+#include "remote/hosts_lanes.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -15,14 +16,6 @@ static struct dfg_err *find_hosts(struct dfg_distributed *distributed)
 			&given, options->replicas, &distributed->arena, &distributed->hosts, &distributed->first);
 	distributed->hosts = given;
 	return dfg_placement_first_replica(&given, options->replicas, &distributed->first);
-}
-
-static uint32_t count_servers(const struct dfg_distributed *distributed)
-{
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < distributed->first.count; i++)
-		count += distributed->first.worker[i].lanes.count > 0;
-	return count;
 }
 
 struct dfg_err *dfg_distributed_open(
@@ -136,7 +129,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.push = asked->push,
 		.replicas = distributed->options.replicas,
 		.min_replicas = distributed->options.min_replicas,
-		.servers = count_servers(distributed),
+		.servers = dfg_hosts_lanes(&distributed->first),
 		.checks = distributed->options.checks,
 		.restarts = distributed->options.restarts,
 		.note = note,

@@ -160,14 +160,6 @@ static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_host
 	return NULL;
 }
 
-static uint32_t count_lanes(const struct dfg_hosts *hosts)
-{
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < hosts->count; i++)
-		count += hosts->worker[i].lanes.count > 0;
-	return count;
-}
-
 /* Puts the requests for variables before those of the user, which take precedence. */
 static struct dfg_err *add_servers(const struct dfg_graph *graph, uint32_t workers, uint32_t servers,
 	struct dfg_arena *arena, struct dfg_place_options *options)
@@ -192,7 +184,7 @@ struct dfg_err *dfg_placement_place(const struct dfg_placement *placement, const
 {
 	struct dfg_place_options options;
 	struct dfg_text notes = {0};
-	uint32_t servers = count_lanes(hosts);
+	uint32_t servers = dfg_hosts_lanes(hosts);
 	DFG_TRY(read_requests(placement, hosts, arena, &options));
 	if (servers)
 		DFG_TRY(add_servers(graph, hosts->count - servers, servers, arena, &options));

@@ -99,8 +99,8 @@ struct dfg_err *dfg_replication_default(
 	if (!err) {
 		uint32_t width = parts_of_places(placement), workers = dfg_hosts_workers(&hosts);
 		replication->replicas = workers > width ? workers / width : 1; /* what does not fit is told with the hosts */
-		dfg_report_note(report, "%lld replicas; --shards %lld computes the same with any number of them",
-			(long long)replication->replicas,
+		dfg_report_note(report, "%lld replica%s; --shards %lld computes the same with any number of them",
+			(long long)replication->replicas, replication->replicas == 1 ? "" : "s",
 			(long long)(replication->shards ? replication->shards : replication->replicas));
 	}
 	dfg_arena_release(&arena);

@@ -44,8 +44,10 @@ static struct dfg_err *check(const struct dfg_hosts *hosts, uint32_t replicas, u
 {
 	uint32_t workers = hosts->count - servers;
 	if (!servers)
-		return DFG_ERR(DFG_DATA, "no host in --hosts has job=ps: --sync ps and async keep the variables on such hosts");
-	if (!workers || workers % replicas)
+		return DFG_ERR(DFG_DATA, "no host in --hosts has job=ps: --sync ps keeps the variables on such hosts");
+	if (!workers)
+		return DFG_ERR(DFG_DATA, "all hosts in --hosts have job=ps: the replicas require hosts without it");
+	if (workers % replicas)
 		return DFG_ERR(DFG_DATA,
 			"--hosts has %u workers and %u parameter servers; the workers cannot be divided evenly among %u replicas",
 			workers, servers, replicas);
@@ -76,4 +78,12 @@ struct dfg_err *dfg_hosts_make_lanes(
 	all.device = device;
 	*out_hosts = all;
 	return NULL;
+}
+
+uint32_t dfg_hosts_lanes(const struct dfg_hosts *hosts)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < hosts->count; i++)
+		count += hosts->worker[i].lanes.count > 0;
+	return count;
 }

@@ -16,3 +16,6 @@ uint32_t dfg_hosts_workers(const struct dfg_hosts *hosts);
  */
 DFG_MUST_CHECK struct dfg_err *dfg_hosts_make_lanes(
 	const struct dfg_hosts *hosts, uint32_t replicas, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
+
+/* The number of workers in such a list that are lanes. */
+uint32_t dfg_hosts_lanes(const struct dfg_hosts *hosts);

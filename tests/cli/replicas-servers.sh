@@ -116,6 +116,9 @@ run 65 --hosts local:2 --sync ps
 has err 'no host in --hosts has job=ps'
 run 65 --hosts ./two --sync ps --replicas 3
 has err '--hosts has 2 workers and 1 parameter servers; the workers cannot be divided evenly among 3 replicas'
+printf 'local:2 job=ps\n' >only
+run 65 --hosts ./only --sync ps
+has err 'all hosts in --hosts have job=ps: the replicas require hosts without it'
 run 65 --hosts ./two --sync ps --replicas 2 --place 'w=w0'
 has err "is placed on w0, but with --sync ps the variables"
 run 2 --sync ps
