@@ -294,6 +294,7 @@ static struct dfg_err *serve_all(struct serving *serving)
 	err = serve(serving);
 	for (int64_t i = 1; i < lanes; i++) {
 		pthread_join(serving[i].thread, NULL);
+		serving[i].runs = false;
 		err = dfg_err_join(err, serving[i].err);
 	}
 	return err;
@@ -345,6 +346,8 @@ static struct dfg_err *serve_workers(void)
 	struct dfg_err *err = !serving ? dfg_no_memory("a worker") : lanes > 1 ? dfg_lanes_new(&common) : NULL;
 	if (!err)
 		err = work(serving, common);
+	if (serving && lanes > 1 && serving[1].runs)
+		return err; /* a thread could not be started: those that were still use the workers */
 	for (int64_t i = 0; serving && i < lanes; i++)
 		close_links(&serving[i]);
 	dfg_lanes_free(common);
