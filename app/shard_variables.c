@@ -84,8 +84,9 @@ struct dfg_err *dfg_shard_take_rows(
 static struct dfg_err *put_rows(const struct dfg_row_part *part, struct dfg_tensor *rows, struct dfg_tensor *whole)
 {
 	size_t bytes = row_bytes(whole);
-	bool fits = rows->dtype == whole->dtype && rows->shape.rank == whole->shape.rank &&
-				rows->shape.dim[0] == dfg_row_part_rows(part) && (!rows->shape.dim[0] || row_bytes(rows) == bytes);
+	bool fits = part->rows == whole->shape.dim[0] && rows->dtype == whole->dtype &&
+				rows->shape.rank == whole->shape.rank && rows->shape.dim[0] == dfg_row_part_rows(part) &&
+				(!rows->shape.dim[0] || row_bytes(rows) == bytes);
 	for (int64_t i = 0; i < dfg_row_part_rows(part) && fits; i++)
 		memcpy((char *)whole->data + (size_t)dfg_row_part_at(part, i) * bytes,
 			(const char *)rows->data + (size_t)i * bytes, bytes);
@@ -96,6 +97,18 @@ static struct dfg_err *put_rows(const struct dfg_row_part *part, struct dfg_tens
 static bool same_whole(const struct dfg_row_part *a, const struct dfg_row_part *b)
 {
 	return a->whole.length == b->whole.length && !memcmp(a->whole.s, b->whole.s, a->whole.length);
+}
+
+/* Whether an earlier variable, from variable `first` on, is the same part. */
+static bool is_repeated(const struct dfg_model *model, const struct dfg_variables *variables, uint32_t first,
+	uint32_t i, const struct dfg_row_part *part)
+{
+	struct dfg_row_part other;
+	for (uint32_t k = first; k < i; k++)
+		if (dfg_row_part_of(&model->file.graph.node[variables->ref[k].node], &other) && other.part == part->part &&
+			same_whole(&other, part))
+			return true;
+	return false;
 }
 
 static struct dfg_err *read_part(const struct dfg_model *model, const struct dfg_variables *variables, uint32_t i,
@@ -129,7 +142,8 @@ struct dfg_err *dfg_shard_read_whole(const struct dfg_model *model, const struct
 		const struct dfg_node *node = &model->file.graph.node[variables->ref[k].node];
 		if (!variables->fact[k].set || !dfg_row_part_of(node, &part) || !same_whole(&first, &part))
 			continue;
-		err = read_part(model, variables, k, &part, &whole);
+		err = is_repeated(model, variables, i, k, &part) ? DFG_ERR(DFG_DATA, "two variables are part %u", part.part)
+														 : read_part(model, variables, k, &part, &whole);
 		found++;
 	}
 	*out_set = !err && found == first.parts;

@@ -112,3 +112,34 @@ run 65 --shard-variable b=1
 has err 'only a resource variable of known shape has rows to divide'
 run 2 --shard-variable table=2 --eval-graph embed.pb --eval-data ids=@ids.npy --eval-data y=@y.npy --eval-fetch loss
 has err '--eval-graph cannot be used with --shard-variable'
+
+# Marks of parts in a graph of another program, which contradict each other.
+part() { # NAME PART PARTS ALL ROWS
+	cat <<END
+node { name: "$1" op: "VarHandleOp"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: $5 } } } }
+  attr { key: "_dfg_rows_of" value { s: "w" } }
+  attr { key: "_dfg_rows_part" value { i: $2 } }
+  attr { key: "_dfg_rows_parts" value { i: $3 } }
+  attr { key: "_dfg_rows_all" value { i: $4 } }
+  attr { key: "_dfg_rows_div" value { i: 0 } } }
+node { name: "$1/value" op: "Const"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: $5 } } float_val: 7 } } } }
+node { name: "$1/set" op: "AssignVariableOp" input: "$1" input: "$1/value" attr { key: "dtype" value { type: DT_FLOAT } } }
+END
+}
+marked() { # STATUS
+	status "$1" "$DFG" run marked.pbtxt --target a/set --target b/set --save marked.npz
+}
+{ part a 0 2 3 2; part b 1 2 3 1; } >marked.pbtxt
+marked 0
+{ part a 0 2 4 2; part b 9999999 10000000 10000000 1; } >marked.pbtxt
+marked 65
+has err "variable 'w': part 9999999 has another shape"
+{ part a 0 2 4 2; part b 0 2 4 2; } >marked.pbtxt
+marked 65
+has err "variable 'w': two variables are part 0"
+{ part a 0 2 9223372036854775807 2; part b 1 2 9223372036854775807 2; } >marked.pbtxt
+marked 0

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ROWS_MOST = INT32_MAX /* of a variable that is divided */ };
+
 /* A variable that is divided. */
 struct divided {
 	uint32_t node; /* of the handle */
@@ -78,7 +80,7 @@ bool dfg_row_part_of(const struct dfg_node *node, struct dfg_row_part *out_part)
 	bool known = whole && whole->kind == DFG_ATTR_STRING && dfg_node_mark(node, "_dfg_rows_part", &part) &&
 				 dfg_node_mark(node, "_dfg_rows_parts", &parts) && dfg_node_mark(node, "_dfg_rows_div", &by_div) &&
 				 dfg_node_mark(node, "_dfg_rows_all", &out_part->rows) && part >= 0 && parts > part &&
-				 parts <= UINT32_MAX && out_part->rows >= parts;
+				 out_part->rows >= parts && out_part->rows <= ROWS_MOST;
 	if (!known)
 		return false;
 	out_part->whole = whole->value.s;
@@ -460,7 +462,7 @@ static struct dfg_err *add_variable(
 		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): only a resource variable of known shape has rows to divide",
 			node->name, node->op_name);
 	int64_t rows = shape->value.shape->dim[0];
-	if (rows < request->parts || rows > INT32_MAX)
+	if (rows < request->parts || rows > ROWS_MOST)
 		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): a variable of %lld rows cannot be divided into %u parts",
 			node->name, node->op_name, (long long)rows, request->parts);
 	s->divided[s->count] = (struct divided){.node = n,
