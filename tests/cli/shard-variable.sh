@@ -106,6 +106,8 @@ run 2 --shard-variable table=0
 has err 'the number of parts must be from 1 to 1024'
 run 65 --shard-variable tabel=2
 has err "--shard-variable 'tabel=2' matches no variable"
+# A pattern that another one overrides has matched.
+status 0 "$DFG" run sgd.pb --target init --shard-variable table=2 --shard-variable 'tab*=3'
 run 65 --shard-variable table=11
 has err "node 'table' (VarHandleOp): a variable of 10 rows cannot be divided into 11 parts"
 run 65 --shard-variable b=1

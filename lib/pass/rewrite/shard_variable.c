@@ -489,13 +489,16 @@ static struct dfg_err *find(struct sharding *s, struct dfg_shard_request *reques
 	if (!taken || !s->divided)
 		return dfg_no_memory("the parts of variables");
 	for (uint32_t n = 0; n < s->before; n++) {
-		size_t r = dfg_node_role(node_of(s, n)) == DFG_VARIABLE ? requests : 0;
-		while (r && fnmatch(request[r - 1].pattern, node_of(s, n)->name, 0))
-			r--;
-		if (!r)
+		const struct dfg_shard_request *last = NULL;
+		for (size_t r = 0; r < requests && dfg_node_role(node_of(s, n)) == DFG_VARIABLE; r++)
+			if (!fnmatch(request[r].pattern, node_of(s, n)->name, 0)) {
+				request[r].used = true;
+				last = &request[r];
+			}
+		if (!last)
 			continue;
-		taken[n] = request[r - 1].used = true;
-		DFG_TRY(add_variable(s, n, DFG_NONE, &request[r - 1]));
+		taken[n] = true;
+		DFG_TRY(add_variable(s, n, DFG_NONE, last));
 	}
 	uint32_t variables = s->count;
 	for (uint32_t n = 0; n < s->before; n++)
