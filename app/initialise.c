@@ -2,6 +2,7 @@
 #include "app/variables.h"
 #include "lib/graph/initialisers.h"
 #include "lib/graph/loops.h"
+#include "lib/graph/table_entries.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -233,91 +234,23 @@ struct dfg_err *dfg_variables_hint(struct dfg_model *model, struct dfg_err *err)
 		err, DFG_ERR(DFG_DATA, "%s: no initialiser for '%s' found; try --init init", graph->source, model->unset));
 }
 
-/* Lookup tables: an op that gives a constant one its entries is an initialiser too, although nothing marks it. */
-
-struct tables {
-	struct dfg_map names;
-	uint32_t *entries; /* the node that gives a table its entries; DFG_INITIAL_MANY: several do */
-	bool *reached;     /* by the step */
-};
-
-/* The table's name: its shared name, or else that of the node that made it. */
-static struct dfg_string table_name(const struct dfg_node *maker)
+/* Lookup tables: gives entries to those that the step reads, unless it contains the node that does that. */
+static struct dfg_err *fill_tables(struct initialise *in, const struct dfg_step *step)
 {
-	const struct dfg_attr *shared = dfg_node_attr(maker, "shared_name");
-	if (shared && shared->kind == DFG_ATTR_STRING && shared->value.s.length)
-		return shared->value.s;
-	return (struct dfg_string){maker->name, strlen(maker->name)};
-}
-
-/* The node that made the handle in input 0. */
-static const struct dfg_node *maker_of(const struct dfg_graph *graph, uint32_t n)
-{
-	const struct dfg_node *maker = &graph->node[graph->node[n].in[0].node];
-	while (dfg_node_role(maker) == DFG_IDENTITY)
-		maker = &graph->node[maker->in[0].node];
-	return maker;
-}
-
-static struct dfg_err *list_tables(const struct initialise *in, struct tables *tables)
-{
-	for (uint32_t n = 0; n < in->graph->count; n++) {
-		if (!dfg_node_means(&in->graph->node[n], DFG_MEANS_TABLE_ENTRIES))
-			continue;
-		struct dfg_string name = table_name(maker_of(in->graph, n));
-		uint32_t number;
-		bool new;
-		if (!dfg_map_put(&tables->names, name.s, name.length, &number, &new))
-			return dfg_no_memory("the initialisers");
-		tables->entries[number] = new ? n : DFG_INITIAL_MANY;
-	}
-	return NULL;
-}
-
-static void find_reached(struct initialise *in, const struct dfg_step *step, struct tables *tables)
-{
+	uint32_t *entries, *target = in->stack, count = 0;
 	bool ignored = false;
+	DFG_TRY(dfg_table_entries_find(in->graph, &in->model->arena, &entries));
+	if (!entries)
+		return NULL;
 	push_step(in, step);
 	walk(in, note_wanted, &ignored);
 	for (uint32_t n = 0; n < in->graph->count; n++) {
-		struct dfg_string name = table_name(&in->graph->node[n]);
-		uint32_t number = in->seen[n] == in->walks ? dfg_map_find(&tables->names, name.s, name.length) : DFG_NONE;
-		if (number != DFG_NONE)
-			tables->reached[number] = true;
-	}
-}
-
-/* Gives entries to the tables that the step reads, where one node does that which is not part of the step. */
-static struct dfg_err *fill_listed(struct initialise *in, const struct dfg_step *step, struct tables *tables)
-{
-	uint32_t count = 0, *target = tables->entries;
-	DFG_TRY(list_tables(in, tables));
-	if (!tables->names.count)
-		return NULL;
-	find_reached(in, step, tables);
-	for (uint32_t t = 0; t < tables->names.count; t++) {
-		uint32_t n = tables->entries[t];
-		if (n != DFG_INITIAL_MANY && tables->reached[t] && in->seen[n] != in->walks)
-			target[count++] = n;
+		if (in->seen[n] != in->walks || entries[n] == DFG_NONE || in->seen[entries[n]] == in->walks)
+			continue;
+		in->seen[entries[n]] = in->walks; /* several nodes may make the table */
+		target[count++] = entries[n];
 	}
 	return count ? run_targets(in, target, count) : NULL;
-}
-
-static struct dfg_err *fill_tables(struct initialise *in, const struct dfg_step *step)
-{
-	struct dfg_arena *arena = &in->model->arena;
-	uint32_t most = 0;
-	for (uint32_t n = 0; n < in->graph->count; n++)
-		most += dfg_node_means(&in->graph->node[n], DFG_MEANS_TABLE_ENTRIES);
-	struct tables tables = {
-		.entries = dfg_arena_zeros(arena, most, sizeof *tables.entries),
-		.reached = dfg_arena_zeros(arena, most, sizeof *tables.reached),
-	};
-	if (!tables.entries || !tables.reached)
-		return dfg_no_memory("the initialisers");
-	struct dfg_err *err = fill_listed(in, step, &tables);
-	dfg_map_release(&tables.names);
-	return dfg_err_of_file(dfg_err_note(err, "initialising lookup tables"), in->graph->source);
 }
 
 struct dfg_err *dfg_variables_init(struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds)
@@ -334,5 +267,6 @@ struct dfg_err *dfg_variables_init(struct dfg_model *model, const struct dfg_ste
 	tell_guessed(&in);
 	note_unset(&in, missing);
 	DFG_TRY(run_layers(&in));
-	return fill_tables(&in, step);
+	struct dfg_err *err = dfg_err_note(fill_tables(&in, step), "initialising lookup tables");
+	return dfg_err_of_file(err, in.graph->source);
 }

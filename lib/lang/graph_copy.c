@@ -313,12 +313,14 @@ static struct dfg_err *copy_initialisers_of(const struct walk *walk, struct walk
 		uint32_t n = walk->g->order[walk->found[i]], assign = walk->g->assign[n];
 		if (dfg_node_role(node_of(walk, n)) == DFG_VARIABLE && assign != DFG_NONE)
 			DFG_TRY(push_node(initial, assign));
+		if (walk->g->entries && walk->g->entries[n] != DFG_NONE)
+			DFG_TRY(push_node(initial, walk->g->entries[n]));
 	}
 	DFG_TRY(visit(initial));
 	return copy_found(initial);
 }
 
-/* Copies the initialisers of the variables that were copied, then those of the variables that these read. */
+/* Copies the initialisers of the variables and lookup tables that were copied, then those of what these read. */
 static struct dfg_err *copy_initialisers(struct walk *walk)
 {
 	struct dfg_saved_region saved;

@@ -10,6 +10,7 @@
 #include "lib/base/index.h"
 #include "lib/graph/initialisers.h"
 #include "lib/graph/loops.h"
+#include "lib/graph/table_entries.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -131,6 +132,25 @@ static void count_frames(struct dfg_imported_graph *g)
 	}
 }
 
+/* Entries that depend on an input, such as the name of a file, are not those of every program. */
+static struct dfg_err *drop_fed_entries(struct dfg_eval *eval, struct dfg_imported_graph *g)
+{
+	const struct dfg_graph *graph = g->file.graph;
+	bool *fed = dfg_arena_zeros(eval->arena, graph->count, sizeof *fed);
+	if (!fed)
+		return no_memory();
+	for (uint32_t i = 0; i < graph->count; i++) {
+		const struct dfg_node *node = &graph->node[g->order[i]];
+		fed[g->order[i]] = dfg_node_role(node) == DFG_PLACEHOLDER;
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+			fed[g->order[i]] |= fed[node->in[e].node];
+	}
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (g->entries[n] != DFG_NONE && fed[g->entries[n]])
+			g->entries[n] = DFG_NONE;
+	return NULL;
+}
+
 static struct dfg_err *sort(struct dfg_eval *eval, struct dfg_imported_graph *g)
 {
 	struct dfg_arena scratch = {0};
@@ -143,7 +163,9 @@ static struct dfg_err *sort(struct dfg_eval *eval, struct dfg_imported_graph *g)
 	for (uint32_t i = 0; i < count; i++)
 		g->rank[g->order[i]] = i;
 	count_frames(g);
-	return dfg_initialisers_find(g->file.graph, eval->arena, &g->assign);
+	DFG_TRY(dfg_initialisers_find(g->file.graph, eval->arena, &g->assign));
+	DFG_TRY(dfg_table_entries_find(g->file.graph, eval->arena, &g->entries));
+	return g->entries ? drop_fed_entries(eval, g) : NULL;
 }
 
 static struct dfg_err *prepare(struct dfg_eval *eval, struct dfg_imported_graph *g)

@@ -26,6 +26,7 @@ struct dfg_imported_graph {
 	uint32_t *order, *rank; /* a topological order of the nodes, and the position of each node in it */
 	uint32_t *frames;       /* by node: the number of frames that it is in */
 	uint32_t *assign;       /* by node: the initialiser of the variable that it makes, or DFG_NONE */
+	uint32_t *entries; /* by node: the initialiser of the lookup table that it makes, or DFG_NONE; NULL: no tables */
 	uint32_t *input_number; /* by node: its number among the inputs, or DFG_NONE */
 	uint32_t *input;        /* the inputs, declared ones in their order, else in the order of the file */
 	const char **formal;    /* by input: the name of the argument */

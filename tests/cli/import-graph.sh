@@ -261,3 +261,32 @@ output y = net.node("d", 5, 3)
 cp net.pb kept.pb
 status 2 "$DFG" build head.dfg -o net.pb
 cmp net.pb kept.pb
+
+# A lookup table comes with its entries, unless these depend on an input of the file; applications share the table.
+cat >words.dfg <<'.'
+input word: string[?]
+ids = HashTableV2(key_dtype = string, value_dtype = i64, shared_name = "ids")
+more = HashTableV2(key_dtype = string, value_dtype = i64, shared_name = "more")
+input file: string[]
+target fill {
+    InitializeTableV2(ids, ["a", "b"], i64([1, 2]))
+    InitializeTableFromTextFileV2(more, file, key_index = -2, value_index = -1)
+}
+output id = LookupTableFindV2(ids, word, i64(-1))
+output other = LookupTableFindV2(more, word, i64(-1))
+.
+"$DFG" build words.dfg -q -o words.pb
+program <<'.'
+import "words.pb" as net
+input w: string[?]
+output y = net.node("id", word = w)
+output again = net.node("id", word = [w[0], "b"])
+output empty = net.node("other", word = w)
+.
+fetch 'y: i64[3]
+2 -1 1' y --feed w=string[3]:b,c,a
+fetch 'again: i64[2]
+1 2' again --feed w=string[1]:a
+status 65 "$DFG" run p.pb --fetch empty --feed w=string[1]:a
+has err "lookup table 'net/more' is not initialised"
+[ "$("$DFG" show p.pb --text | grep -c 'InitializeTable')" = 1 ]
