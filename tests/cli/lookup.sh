@@ -127,3 +127,5 @@ ids() { # WORDS [OPTION...]
 [ "$(ids b,b,a served.pb --init fill)" = 'id: i64[3] 2 2 1 ' ]
 "$DFG" partition served.pb --hosts local:2 -o plan -q
 [ "$(ids b,c,a plan --hosts local:2)" = 'id: i64[3] 2 -1 1 ' ]
+"$DFG" opt served.pb --fetch id -o pruned.pb -q
+[ "$(ids b,c,a pruned.pb)" = 'id: i64[3] 2 -1 1 ' ]

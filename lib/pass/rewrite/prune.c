@@ -5,6 +5,7 @@
 #include "lib/pass/rewrite/prune.h"
 
 #include "lib/graph/initialisers.h"
+#include "lib/graph/table_entries.h"
 #include "lib/pass/rewrite/renumber.h"
 
 /* Nodes found but not yet expanded. Each is pushed at most once, so the stack is allocated up front. */
@@ -34,13 +35,16 @@ static void add_setter(struct worklist *work, uint32_t variable, uint32_t setter
 static struct dfg_err *find_setters(struct worklist *work, struct dfg_arena *scratch)
 {
 	const struct dfg_graph *graph = work->graph;
-	uint32_t *assign;
+	uint32_t *assign, *entries;
 	DFG_TRY(dfg_initialisers_find(graph, scratch, &assign));
+	DFG_TRY(dfg_table_entries_find(graph, scratch, &entries));
 	for (uint32_t n = 0; n < graph->count; n++) {
 		if (graph->node[n].n_in && dfg_node_mark(&graph->node[n], "_dfg_init", NULL))
 			add_setter(work, graph->node[n].in[0].node, n);
 		if (assign[n] != DFG_NONE && dfg_initialiser_guessed(graph, assign[n]))
 			add_setter(work, n, assign[n]);
+		if (entries && entries[n] != DFG_NONE)
+			add_setter(work, n, entries[n]);
 	}
 	return NULL;
 }
