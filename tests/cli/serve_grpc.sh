@@ -159,7 +159,7 @@ refused(3, "fewer values", PREDICT, spec() + entry("x", 1, [1 << 40, 3], field(5
 refused(3, "fewer values", PREDICT, spec() + entry("x", 1, [1 << 40, 3], b""))
 refused(3, "malformed", PREDICT, spec() + entry("x", 1, [1 << 62, 3], field(4, x)))
 refused(3, "malformed", PREDICT, spec() + entry("x", 99, [2, 3], field(4, x)))
-refused(3, "no request can have", PREDICT, spec() + entry("x", 20, [], field(14, field(3, "v"))))
+refused(3, "a handle, expected", PREDICT, spec() + entry("x", 20, [], field(14, field(3, "v"))))
 refused(3, "the only signature", PREDICT, spec("two", field(3, "other")) + xs)
 refused(3, "no labels", PREDICT, spec("two", field(4, "stable")) + xs)
 refused(5, "has version 1 only", PREDICT, spec("two", field(2, field(1, 3))) + xs)
