@@ -171,6 +171,20 @@ has got "a[i + low] read = (0, any)"
 cp got first
 "$DFG" check --dependences from.dfg | cmp first -
 
+# Numbers of 8 bits wrap around: those of iterations are then no counter, and distances of their sums are not those of rows.
+loop narrow 'state a: i32[900] = 0' 'i in 0..900' 'set a[i32(u8(i))] = i'
+"$DFG" check --dependences narrow.dfg >got 2>err
+has got "a[any] = (any)"
+loop digits 'input x: f32[n]
+state a: i32[90, 90] = 0' 'i in 0..90' 'set a[i // n, i % i32(u8(n))] = i'
+"$DFG" check --dependences digits.dfg >got
+has got "a[i, any] = (0, any)"
+loop wraps 'input p: u8[n]
+input one: u8[]
+state a: i32[900] = 0' 'i in 0..n' 'set a[i32(p[i] + one) + 1] = a[i32(p[i] + one)]'
+"$DFG" check --dependences wraps.dfg >got 2>err
+has got "a[any] read = (any)"
+
 # The same plan of a loop that only --parallel marks; JSON.
 cat >foreign.dfg <<'P'
 input user: i32[n]

@@ -124,9 +124,13 @@ static bool is_never_negative(const struct dfg_loop_analysis *a, struct dfg_edge
 	return dfg_node_means(node_of(a, dfg_parallel_source(a, node->in[0])), DFG_MEANS_OF_SHAPE);
 }
 
-static bool is_integer_cast(const struct dfg_loop_analysis *a, const struct dfg_node *node)
+/* A conversion between integer types that keeps counts: one to 8 or 16 bits may give two iterations the same number. */
+static bool keeps_counts(const struct dfg_loop_analysis *a, struct dfg_edge edge)
 {
-	return dfg_node_means(node, DFG_MEANS_CAST) && dfg_dtype_is(dfg_facts_of(a->facts, node->in[0])->dtype, "int");
+	const struct dfg_node *node = node_of(a, edge);
+	enum dfg_dtype to = dfg_facts_of(a->facts, edge)->dtype;
+	return dfg_node_means(node, DFG_MEANS_CAST) && dfg_dtype_is(to, "int") && dfg_dtype_size(to) >= sizeof(int32_t) &&
+		   dfg_dtype_is(dfg_facts_of(a->facts, node->in[0])->dtype, "int");
 }
 
 static bool read_radix(const struct dfg_loop_analysis *a, struct dfg_edge edge, int depth, struct dfg_radix *out_radix)
@@ -139,7 +143,7 @@ static bool read_radix(const struct dfg_loop_analysis *a, struct dfg_edge edge, 
 		*out_radix = (struct dfg_radix){.constant = known->v[0]};
 		return known->v[0] > 0;
 	}
-	if (depth && is_integer_cast(a, node))
+	if (depth && keeps_counts(a, edge))
 		return read_radix(a, node->in[0], depth - 1, out_radix);
 	if (depth && dfg_node_means(node, DFG_MEANS_PRODUCT))
 		return read_radix(a, node->in[0], depth / 2, out_radix) && read_radix(a, node->in[1], depth / 2, &right) &&
@@ -175,7 +179,7 @@ static bool read_counted(const struct dfg_loop_analysis *a, struct dfg_edge edge
 		return true;
 	if (!depth || !dfg_edge_is_inside(a, edge))
 		return false;
-	if (is_integer_cast(a, node))
+	if (keeps_counts(a, edge))
 		return read_counted(a, node->in[0], depth - 1, out);
 	bool divides = dfg_node_means(node, DFG_MEANS_QUOTIENT) || dfg_node_means(node, DFG_MEANS_FLOOR_QUOTIENT);
 	if (!divides && !dfg_node_means(node, DFG_MEANS_REMAINDER) && !dfg_node_means(node, DFG_MEANS_FLOOR_REMAINDER))

@@ -245,6 +245,14 @@ static struct dfg_err *element_of(
 	return !dfg_edge_is_inside(a, edge) && fact->shape.rank == 1 ? put_element(a, edge, &at, 1, out) : NULL;
 }
 
+/* A sum or difference, in a type whose sums do not wrap around to other rows: those of 8 and 16 bits do. */
+static bool is_sum(const struct dfg_loop_analysis *a, struct dfg_edge edge)
+{
+	const struct dfg_node *node = &a->graph->node[edge.node];
+	return (dfg_node_means(node, DFG_MEANS_SUM) || dfg_node_means(node, DFG_MEANS_DIFFERENCE)) &&
+		   dfg_dtype_size(fact_of(a, edge)->dtype) >= sizeof(int32_t);
+}
+
 /* x + y, or x - y, if that is a subscript. */
 static struct dfg_subscript add_subscripts(const struct dfg_subscript *x, const struct dfg_subscript *y, int sign)
 {
@@ -318,7 +326,7 @@ static struct dfg_err *recover(struct dfg_loop_analysis *a, struct dfg_edge edge
 		out->symbol = edge;
 	} else if (dfg_counter_range(a, edge, &first, &last)) {
 		return put_range(a, first, last, out);
-	} else if (dfg_node_means(node, DFG_MEANS_SUM) || dfg_node_means(node, DFG_MEANS_DIFFERENCE)) {
+	} else if (is_sum(a, edge)) {
 		return recover_sum(a, node, depth - 1, out);
 	} else if (widens(a, node, edge)) {
 		return recover(a, node->in[0], depth - 1, out);
