@@ -246,6 +246,61 @@ P
 "$DFG" build late.dfg -o late.pb
 status 65 "$DFG" check --parallel total late.pb
 has err "compares its counter with a number"
+foreign() { # NAME: the text form of a program, of which --parallel marks loops
+	cat >"$1.dfg"
+	"$DFG" build "$1.dfg" -o "$1.pb"
+}
+# Reads of yields of earlier iterations; handles that an outer loop changes, or that ops other than variables make.
+foreign yields <<'P'
+ta = TensorArrayV3(9, dtype = i32)
+total = loop (f = TensorArrayWriteV3(ta[0], 0, 3, ta[1])) for i in 0..8 {
+    next TensorArrayWriteV3(ta[0], i, TensorArrayReadV3(ta[0], maximum(i - 1, 0), f, dtype = i32), f)
+}
+output done = total
+P
+status 65 "$DFG" check --parallel total yields.pb
+has err "(TensorArrayReadV3): the array has values of other iterations"
+foreign swap <<'P'
+w = VarHandleOp(dtype = i32, shape = [9], shared_name = "w")
+h = VarHandleOp(dtype = i32, shape = [9], shared_name = "h")
+total = loop (p = w, q = h, z = 0) for k in 0..3 {
+    inner = loop (y = 0) for i in 0..8 {
+        a = ResourceGather(q, i + 1, dtype = i32)
+        after a { ResourceScatterUpdate(p, i, a) }
+        next y
+    }
+    next q, q, inner
+}
+output done = total[2]
+P
+status 65 "$DFG" check --parallel total/inner swap.pb
+has err "node 'total/p/Merge' is another variable from iteration to iteration"
+for maker in 'StopGradient(w)' 'Pack([w, w])[0]'; do
+	foreign hidden <<P
+w = VarHandleOp(dtype = i32, shape = [9], shared_name = "w")
+h = $maker
+total = loop (k = 0) for i in 0..8 {
+    a = ResourceGather(h, i + 1, dtype = i32)
+    after a { ResourceScatterUpdate(w, i, a) }
+    next k
+}
+output done = total
+P
+	status 65 "$DFG" check --parallel total hidden.pb
+	has err "(ResourceGather): the handle may be of a variable that the loop changes"
+done
+# An Identity reads the value of a reference.
+foreign identity <<'P'
+w = VariableV2(dtype = i32, shape = [9], shared_name = "w")
+total = loop (k = 0) for i in 0..8 {
+    b = Identity(w)[i + 1]
+    after b { ScatterUpdate(w, i, b) }
+    next k
+}
+output done = total
+P
+"$DFG" check --dependences --parallel total identity.pb >got 2>err
+has got "w read, w[i] = (any)"
 "$DFG" build slrb.dfg -o slrb.pb
 graph=slrb.pb
 wrong "the mark '_dfg_parallel' must be 'ordered' or 'unordered'" 's/"unordered"/"backward"/'

@@ -57,18 +57,35 @@ static struct dfg_err *take_access(
 	return NULL;
 }
 
+/* Whether the node reads, from an array that an iteration has not made for itself, elements that iterations write. */
+static bool reads_yields(const struct dfg_loop_analysis *a, const struct dfg_node *node, uint32_t handle)
+{
+	struct dfg_edge made = dfg_parallel_source(a, node->in[handle]);
+	struct dfg_edge content = dfg_parallel_source(a, node->in[node->n_in - 1]);
+	return node->op->flags & DFG_READS && !dfg_edge_is_inside(a, made) && dfg_edge_is_inside(a, content);
+}
+
 /* A handle that is not of a known variable: of a queue, a table, an array, or of one of several variables. */
 static struct dfg_err *check_other(struct dfg_loop_analysis *a, uint32_t n, uint32_t e)
 {
 	const struct dfg_node *node = &a->graph->node[n];
 	unsigned flags = node->op ? node->op->flags : 0;
 	struct dfg_edge source = dfg_parallel_source(a, node->in[e]);
-	if (!(flags & (DFG_READS | DFG_WRITES)) || flags & DFG_TENSOR_ARRAY || node->op->role == DFG_SAVE)
+	const struct dfg_node *maker = &a->graph->node[source.node];
+	if (!(flags & (DFG_READS | DFG_WRITES)) || node->op->role == DFG_SAVE)
 		return NULL;
-	if (!dfg_edge_is_inside(a, source) && !(flags & DFG_WRITES) &&
-		dfg_node_role(&a->graph->node[source.node]) == DFG_PLAIN)
+	if (flags & DFG_TENSOR_ARRAY)
+		return reads_yields(a, node, e)
+				   ? node_error(a, n, "the array has values of other iterations: keep them in a variable")
+				   : NULL;
+	bool is_made = dfg_node_role(maker) == DFG_PLAIN && maker->op && maker->op->flags & DFG_STATEFUL &&
+				   !(maker->op->flags & DFG_VIEW);
+	if (is_made && !dfg_edge_is_inside(a, source) && !(flags & DFG_WRITES))
 		return NULL;
-	return node_error(a, n, "a parallel loop changes only variables that the graph makes");
+	return node_error(a, n,
+		flags & DFG_WRITES
+			? "a parallel loop changes only variables that the graph makes"
+			: "the handle may be of a variable that the loop changes: read it by the variable's own handle");
 }
 
 static bool is_passed_on(const struct dfg_node *node)
@@ -95,9 +112,9 @@ static struct dfg_err *visit(struct dfg_loop_analysis *a, uint32_t n, bool put)
 		bool is_value = fact->is_ref && !dfg_node_takes_ref(node, e);
 		if (!variable && !put)
 			DFG_TRY(check_other(a, n, e));
-		else if (variable && (flags || (is_value && !is_passed_on(node))) && is_idle(a, n))
+		else if (variable && (flags || is_value) && is_idle(a, n))
 			continue;
-		else if (variable && (flags || (is_value && !is_passed_on(node))))
+		else if (variable && (flags || is_value))
 			DFG_TRY(take_access(a, n, e, variable - 1, is_value, put));
 		else if (variable && !put && !is_passed_on(node) && !dfg_node_means(node, DFG_MEANS_OF_SHAPE))
 			return node_error(a, n, "a parallel loop hands variables only to ops that read or write them");

@@ -67,18 +67,25 @@ static struct dfg_err *check_carried(const struct dfg_loop_analysis *a)
 	return errors;
 }
 
-/* A variable of an inner loop that is a handle must be the same one in all of its iterations. */
-static struct dfg_err *check_inner(const struct dfg_loop_analysis *a)
+/* A loop variable that is a handle must be of the same variable in all iterations, as dfg_aliases takes it to be. */
+static struct dfg_err *check_handle(const struct dfg_loop_analysis *a, const struct dfg_loop_variable *v)
+{
+	if (v->merge == DFG_NONE || v->next == DFG_NONE)
+		return NULL;
+	uint32_t variable = dfg_alias_of(a->aliases, (struct dfg_edge){v->merge, 0});
+	if (!variable || dfg_alias_of(a->aliases, a->graph->node[v->next].in[0]) == variable)
+		return NULL;
+	return DFG_ERR(
+		DFG_DATA, "node '%s' is another variable from iteration to iteration", a->graph->node[v->merge].name);
+}
+
+/* The handles of all other loops: this one may be inside them, or get its handles from them. */
+static struct dfg_err *check_handles(const struct dfg_loop_analysis *a)
 {
 	struct dfg_err *errors = NULL;
-	for (uint32_t l = a->l + 1; l < a->loops->count; l++)
-		for (uint32_t i = 0; dfg_loop_within(a->loops, l, a->l) && i < a->loops->loop[l].n_variable; i++) {
-			const struct dfg_loop_variable *v = &a->loops->loop[l].variable[i];
-			if (v->merge == DFG_NONE || is_unchanged(a, v) || !dfg_alias_of(a->aliases, (struct dfg_edge){v->merge, 0}))
-				continue;
-			errors = dfg_err_join(errors, DFG_ERR(DFG_DATA, "node '%s' is another variable from iteration to iteration",
-											  a->graph->node[v->merge].name));
-		}
+	for (uint32_t l = 1; l < a->loops->count; l++)
+		for (uint32_t i = 0; l != a->l && i < a->loops->loop[l].n_variable; i++)
+			errors = dfg_err_join(errors, check_handle(a, &a->loops->loop[l].variable[i]));
 	return errors;
 }
 
@@ -214,7 +221,7 @@ struct dfg_err *dfg_obligations_check(struct dfg_loop_analysis *a)
 			a->graph->node[loop->condition].name);
 	if (!errors)
 		errors = check_carried(a);
-	errors = dfg_err_join(errors, check_inner(a));
+	errors = dfg_err_join(errors, check_handles(a));
 	errors = dfg_err_join(errors, check_effects(a));
 	return dfg_err_join(errors, check_buffers(a));
 }
