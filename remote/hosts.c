@@ -5,6 +5,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,22 +108,41 @@ static struct dfg_err *read_ssh(const struct reading *r, const char *text, struc
 	return NULL;
 }
 
-/* P or P1-P2; each of the workers there takes one port. */
+/* P or P1-P2, at the end of the value of option `key`; each of the workers there takes one port. */
 static struct dfg_err *read_ports(
-	const struct reading *r, const char *text, uint32_t workers, struct dfg_worker_host *worker)
+	const struct reading *r, const char *key, const char *text, uint32_t workers, struct dfg_worker_host *worker)
 {
-	char first[8] = "";
-	const char *dash = strchr(text, '-');
-	uint32_t from, to;
-	size_t length = dash ? (size_t)(dash - text) : strlen(text);
-	memcpy(first, text, length < sizeof first ? length : sizeof first - 1);
-	DFG_TRY(read_number(r, first, "port=", 65535, &from));
-	DFG_TRY(read_number(r, dash ? dash + 1 : first, "port=", 65535, &to));
-	if (to < from)
-		return DFG_ERR(r->fault, "port=%.40s is an empty range: its end is before its start", text);
-	if (to - from + 1 < workers)
-		return DFG_ERR(r->fault, "port=%.40s has %u ports for %u workers", text, to - from + 1, workers);
+	uint32_t bound[2] = {0, 0};
+	const char *part = text;
+	for (size_t i = 0; i < 2; i++) {
+		size_t length = i ? strlen(part) : strcspn(part, "-");
+		unsigned long port = of(DIGITS, part, length) && length < 6 ? strtoul(part, NULL, 10) : 0;
+		if (port < 1 || port > 65535)
+			return DFG_ERR(
+				r->fault, "the port of %s= must be a number from 1 to 65535 or a range P1-P2, not '%.40s'", key, text);
+		bound[i] = (uint32_t)port;
+		part += part[length] ? length + 1 : 0;
+	}
+	if (bound[1] < bound[0])
+		return DFG_ERR(r->fault, "%s= has the empty range of ports %.40s: its end is before its start", key, text);
+	uint32_t ports = bound[1] - bound[0] + 1;
+	if (ports < workers)
+		return DFG_ERR(
+			r->fault, "%s= has %u port%s (%.40s) for %u workers", key, ports, ports == 1 ? "" : "s", text, workers);
 	worker->ports = text;
+	return NULL;
+}
+
+/* A worker on another machine listens on a numeric address that others can reach. */
+static struct dfg_err *check_listening(const struct reading *r, const char *tcp, const char *address)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+	bool is_v4 = inet_pton(AF_INET, address, &v4) == 1;
+	if (!is_v4 && inet_pton(AF_INET6, address, &v6) != 1)
+		return DFG_ERR(r->fault, "tcp= requires a numeric address of that machine, not the name '%.80s'", address);
+	if (is_v4 ? ntohl(v4.s_addr) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(&v6))
+		return DFG_ERR(r->fault, "tcp=%.80s: other workers cannot reach a loopback address", tcp);
 	return NULL;
 }
 
@@ -136,9 +156,9 @@ static struct dfg_err *read_tcp(
 	if (!colon || strchr(colon, '-') || (!brackets && memchr(text, ':', length)))
 		return DFG_ERR(r->fault, "tcp= must be ADDR:PORT, not '%.80s'", text);
 	DFG_TRY(check_address(r, text, length));
-	DFG_TRY(read_ports(r, colon + 1, workers, worker));
+	DFG_TRY(read_ports(r, "tcp", colon + 1, workers, worker));
 	worker->tcp = dfg_arena_copy(r->arena, text + brackets, length - 2 * brackets);
-	return worker->tcp ? NULL : dfg_no_memory("the hosts file");
+	return worker->tcp ? check_listening(r, text, worker->tcp) : dfg_no_memory("the hosts file");
 }
 
 static struct dfg_err *read_listening(
@@ -148,7 +168,7 @@ static struct dfg_err *read_listening(
 		return DFG_ERR(r->fault, "tcp= already has a port: leave out port=");
 	if (entry->option[TCP])
 		return read_tcp(r, entry->option[TCP], workers, worker);
-	return entry->option[PORT] ? read_ports(r, entry->option[PORT], workers, worker) : NULL;
+	return entry->option[PORT] ? read_ports(r, "port", entry->option[PORT], workers, worker) : NULL;
 }
 
 static struct dfg_err *read_job(const struct reading *r, const char *job, struct dfg_worker_host *worker)
