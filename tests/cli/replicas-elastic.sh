@@ -44,6 +44,9 @@ signal() { # SIGNAL NUMBER
 	worker "$2"
 	kill "-$1" "$worker"
 }
+is_stopped() { # PID
+	[ "$(cut -d' ' -f3 "/proc/$1/stat")" = T ]
+}
 ends() { # STATUS
 	ended=0
 	wait "$run" || ended=$?
@@ -200,7 +203,7 @@ leaves() {
 	at_step 3
 	signal STOP 1
 	stopped=$worker
-	within test "$(cut -d' ' -f3 "/proc/$stopped/stat")" = T
+	within is_stopped "$stopped"
 	kill -CONT "$stopped"
 	as_undisturbed
 	never grep -q continues slow.err
