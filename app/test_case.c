@@ -1,9 +1,9 @@
 #include "app/test_case.h"
 
-#include "formats/bundle.h"
 #include "app/distributed.h"
 #include "app/test_form.h"
 #include "formats/array.h"
+#include "formats/bundle.h"
 #include "formats/compare.h"
 #include "formats/graphdef.h"
 #include "formats/json.h"
