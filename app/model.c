@@ -1,7 +1,8 @@
 #include "app/model.h"
 
-#include "formats/bundle.h"
 #include "app/distributed.h"
+#include "app/server_placement.h"
+#include "formats/bundle.h"
 #include "lib/base/text.h"
 #include "lib/pass/lower/lower.h"
 #include "lib/pass/verify/verify.h"
@@ -40,9 +41,12 @@ static struct dfg_err *join_plan(const struct dfg_distributed *distributed, stru
 	if (!part)
 		return dfg_no_memory("the model");
 	DFG_TRY(check_devices(plan, distributed));
+	const struct dfg_hosts *hosts = &distributed->first;
 	for (uint32_t i = 0; i < plan->parts.parts; i++) {
 		part[i] = &plan->parts.part[i];
 		DFG_TRY(dfg_err_note(dfg_verify(part[i], NULL, NULL), "w%u.pb", i));
+		if (distributed->options.servers && !hosts->worker[i].lanes.count)
+			DFG_TRY(dfg_server_check_part(part[i], i));
 	}
 	DFG_TRY(dfg_parts_join(part, plan->parts.parts, &model->file.arena, &model->file.graph));
 	return dfg_verify(&model->file.graph, &verify, &model->facts);

@@ -246,16 +246,28 @@ struct dfg_err *dfg_server_requests(const struct dfg_graph *graph, uint32_t work
 	return request(&a, workers, arena, *out_request, out_count);
 }
 
+/* DFG_DATA if the node, which is on that worker, must be on a server. */
+static struct dfg_err *check_node(const struct dfg_node *node, uint32_t worker)
+{
+	if (dfg_node_role(node) != DFG_VARIABLE && !is_start(node))
+		return NULL;
+	return DFG_ERR(DFG_DATA,
+		"node '%s' (%s) is placed on w%u, but with --sync ps the variables and the reduction of their gradients are on "
+		"hosts of job=ps",
+		node->name, node->op_name, worker);
+}
+
 struct dfg_err *dfg_server_check(const struct dfg_graph *graph, const struct dfg_placed *placed, uint32_t workers)
 {
-	for (uint32_t n = 0; n < graph->count; n++) {
-		const struct dfg_node *node = &graph->node[n];
-		bool stays = dfg_node_role(node) == DFG_VARIABLE || is_start(node);
-		if (stays && placed[n].device < workers)
-			return DFG_ERR(DFG_DATA,
-				"node '%s' (%s) is placed on w%u, but with --sync ps the variables and the reduction of their "
-				"gradients are on hosts of job=ps",
-				node->name, node->op_name, placed[n].device);
-	}
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (placed[n].device < workers)
+			DFG_TRY(check_node(&graph->node[n], placed[n].device));
+	return NULL;
+}
+
+struct dfg_err *dfg_server_check_part(const struct dfg_graph *part, uint32_t worker)
+{
+	for (uint32_t n = 0; n < part->count; n++)
+		DFG_TRY(check_node(&part->node[n], worker));
 	return NULL;
 }

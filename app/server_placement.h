@@ -14,3 +14,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_server_requests(const struct dfg_graph *graph
 /* DFG_DATA, naming the node, if a variable or a reduction is not on a server. */
 DFG_MUST_CHECK struct dfg_err *dfg_server_check(
 	const struct dfg_graph *graph, const struct dfg_placed *placed, uint32_t workers);
+
+/* The same for a part of a plan, which is on that worker. */
+DFG_MUST_CHECK struct dfg_err *dfg_server_check_part(const struct dfg_graph *part, uint32_t worker);

@@ -84,6 +84,11 @@ has err 'messages w2>w0'
 has err 'messages w1>w2'
 never grep -qE 'messages (w0>w1|w1>w0|w2>w2)' err
 
+# A plan for these hosts that was not made for servers: its variable would not be that of all replicas.
+"$DFG" partition adam.pb --hosts ./one --shards 6 --place '*=w1' --place 'w=w0' -o other
+status 65 "$DFG" run other --data x=@x.npy --data y=@y.npy --target train --batch 16 --hosts ./two --sync ps
+has err "node 'w' (VarHandleOp) is placed on w0, but with --sync ps the variables"
+
 # A server that is killed ends the run.
 cat >slow.dfg <<'.'
 input x: f32[n, 2]
