@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { FOOTER = 48, TRAILER = 5, RESTART = 16, BLOCK = 256 << 10 };
+enum { EXPANSION = 64 }; /* the most bytes of keys for each byte of a block; LevelDB writes one key in 16 whole */
 #define MAGIC UINT64_C(0xdb4775248b80fb57)
 
 struct handle {
@@ -99,9 +100,12 @@ static struct dfg_err *read_block(const uint8_t *bytes, size_t size, struct hand
 	const uint8_t *at, *end;
 	struct dfg_table_entry entry;
 	DFG_TRY(open_block(bytes, size, handle, &at, &end));
+	size_t key_bytes = 0;
 	key->length = 0;
 	while (at < end) {
 		DFG_TRY(read_entry(&at, end, key, &entry));
+		if ((key_bytes += key->length) / EXPANSION > handle.size)
+			return damaged("its keys are far longer than their block");
 		DFG_TRY(add_entry(table, arena, key, entry));
 	}
 	return NULL;
@@ -114,13 +118,16 @@ static struct dfg_err *read_blocks(const uint8_t *bytes, size_t size, struct han
 	const uint8_t *at, *end;
 	struct dfg_table_entry entry;
 	DFG_TRY(open_block(bytes, size, index, &at, &end));
-	while (at < end) {
+	for (uint64_t free = 0; at < end;) {
 		struct handle block;
 		DFG_TRY(read_entry(&at, end, &keys[0], &entry));
 		const uint8_t *value = entry.value;
 		if (!read_handle(&value, entry.value + entry.value_length, &block))
 			return damaged("the index has no handle");
+		if (block.offset < free)
+			return damaged("its blocks overlap");
 		DFG_TRY(read_block(bytes, size, block, arena, &keys[1], table));
+		free = block.offset + block.size;
 	}
 	return NULL;
 }

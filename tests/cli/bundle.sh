@@ -67,3 +67,37 @@ for which in range(2):
             assert unused or (code == 65 and not out), (names[which], at, change, code, err)
 EOF
 python3 damage.py "$DFG" "$graph" "$ROOT/tests/graphs/bundle"
+
+# An index whose sums are right but whose content would take memory or time far beyond its size.
+cat >hostile.py <<'EOF'
+import struct
+def crc(data):
+    sum = 0xFFFFFFFF
+    for byte in data:
+        sum ^= byte
+        for _ in range(8):
+            sum = sum >> 1 ^ (0x82F63B78 if sum & 1 else 0)
+    return sum ^ 0xFFFFFFFF
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+def entry(shared, own, value):
+    return varint(shared) + varint(len(own)) + varint(len(value)) + own + value
+def write(name, content, times):
+    def block(entries):
+        data = entries + struct.pack("<II", 0, 1) + bytes(1)
+        sum = crc(data)
+        return data + struct.pack("<I", ((sum >> 15 | sum << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    file = block(content)
+    handle = varint(0) + varint(len(file) - 5)
+    index = block(entry(0, b"z", handle) * times)
+    footer = handle + varint(len(file)) + varint(len(index) - 5)
+    file += index + footer + bytes(40 - len(footer)) + struct.pack("<Q", 0xDB4775248B80FB57)
+    with open(name + ".index", "wb") as out:
+        out.write(file)
+header = entry(0, b"", b"\x08\x01")
+write("long", header + entry(0, b"a" * 5000, b"") + b"".join(entry(5000 + i, b"a", b"") for i in range(500)), 1)
+write("again", b"", 2)
+EOF
+python3 hostile.py
+bad long 'the table is damaged: its keys are far longer than their block' --fetch one
+bad again 'the table is damaged: its blocks overlap' --fetch one
