@@ -191,18 +191,6 @@ static struct dfg_err *check_sum(uint32_t sum, const struct dfg_bundle_entry *en
 		DFG_DATA, "its elements are damaged: their checksum is %08x, expected %08x", dfg_crc32c_mask(sum), entry->sum);
 }
 
-static bool read_length(const uint8_t **at, const uint8_t *end, uint64_t *out)
-{
-	*out = 0;
-	for (int shift = 0; *at < end && shift < 64; shift += 7) {
-		uint8_t byte = *(*at)++;
-		*out |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return true;
-	}
-	return false;
-}
-
 uint32_t dfg_bundle_add_length(uint32_t sum, uint64_t length)
 {
 	uint8_t bytes[8];
@@ -220,7 +208,7 @@ static struct dfg_err *read_strings(const struct dfg_bundle_entry *entry, const 
 	uint32_t sum = 0;
 	for (int64_t i = 0; i < count; i++) {
 		uint64_t length;
-		if (!read_length(&at, end, &length))
+		if (!dfg_wire_varint(&at, end, &length))
 			return DFG_ERR(DFG_DATA, "its strings have no lengths");
 		string[i].length = length;
 		sum = dfg_bundle_add_length(sum, length);
@@ -248,8 +236,6 @@ static struct dfg_err *read_elements(const struct dfg_bundle_entry *entry, const
 			memcpy(to->data, bytes, entry->size);
 		return NULL;
 	}
-	if ((uint64_t)dfg_shape_count(&to->shape) > entry->size)
-		return DFG_ERR(DFG_DATA, "it has more strings than bytes");
 	struct dfg_err *err = read_strings(entry, bytes, to);
 	if (err)
 		memset(to->data, 0, dfg_tensor_bytes(to));

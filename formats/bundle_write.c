@@ -2,6 +2,7 @@
 
 #include "formats/bytes.h"
 #include "formats/encode.h"
+#include "formats/wire.h"
 #include "lib/base/crc32c.h"
 #include "lib/base/mem.h"
 
@@ -42,10 +43,7 @@ static struct dfg_err *write_strings(
 	uint8_t sum[4];
 	*out_sum = 0;
 	for (int64_t i = 0; i < count; i++) {
-		uint64_t left = string[i].length;
-		for (; left >= 0x80; left >>= 7)
-			dfg_text_put(&lengths, &(uint8_t){(uint8_t)(left | 0x80)}, 1);
-		dfg_text_put(&lengths, &(uint8_t){(uint8_t)left}, 1);
+		dfg_wire_put_varint(&lengths, string[i].length);
 		*out_sum = dfg_bundle_add_length(*out_sum, string[i].length);
 	}
 	dfg_put_le(sum, dfg_crc32c_mask(*out_sum), 4);
@@ -118,22 +116,14 @@ static struct dfg_err *take_value(
 	return err;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct dfg_table_entry *x = a, *y = b;
-	const size_t least = x->key_length < y->key_length ? x->key_length : y->key_length;
-	int order = least ? memcmp(x->key, y->key, least) : 0;
-	return order ? order : (x->key_length > y->key_length) - (x->key_length < y->key_length);
-}
-
 static struct dfg_err *write_index(const char *prefix, struct dfg_table_entry *entry, size_t count)
 {
 	char path[PATH_BYTES];
 	struct dfg_text file = {0};
 	DFG_TRY(dfg_bundle_index_path(path, prefix));
-	qsort(entry, count, sizeof *entry, by_key);
+	qsort(entry, count, sizeof *entry, dfg_table_entry_compare);
 	for (size_t i = 1; i < count; i++)
-		if (!by_key(&entry[i - 1], &entry[i]))
+		if (!dfg_table_entry_compare(&entry[i - 1], &entry[i]))
 			return DFG_ERR(DFG_DATA, "%s: two tensors have the name '%.*s'", prefix,
 				(int)(entry[i].key_length < 200 ? entry[i].key_length : 200), entry[i].key);
 	dfg_string_table_write(entry, count, &file);
@@ -202,8 +192,7 @@ static struct dfg_err *add_entries(
 		DFG_TRY(dfg_err_note(dfg_bundle_entry_read(from, &entry), "%s: '%.*s'", bundle->prefix,
 			(int)(from->key_length < 200 ? from->key_length : 200), from->key));
 		entry.shard += first_shard;
-		entry.sum -= 0xa282ead8u; /* the mask is undone: the encoder applies it */
-		entry.sum = entry.sum >> 17 | entry.sum << 15;
+		entry.sum = dfg_crc32c_unmask(entry.sum); /* the encoder masks it again */
 		encode_entry(&encoder, &entry);
 		DFG_TRY(take_value(&encoder, arena, from->key, from->key_length, &out_entry[n++]));
 	}

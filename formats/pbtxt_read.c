@@ -34,16 +34,6 @@ struct parser {
 	int depth;
 };
 
-static void put_varint(struct dfg_text *to, uint64_t value)
-{
-	char bytes[10];
-	size_t count = 0;
-	for (; value >= 0x80; value >>= 7)
-		bytes[count++] = (char)(value | 0x80);
-	bytes[count++] = (char)value;
-	dfg_text_put(to, bytes, count);
-}
-
 static void put_tag(struct parser *p, const ProtobufCFieldDescriptor *field)
 {
 	size_t fixed = dfg_wire_fixed(field->type);
@@ -51,7 +41,7 @@ static void put_tag(struct parser *p, const ProtobufCFieldDescriptor *field)
 						 : fixed == 4                          ? PROTOBUF_C_WIRE_TYPE_32BIT
 						 : fixed == 8                          ? PROTOBUF_C_WIRE_TYPE_64BIT
 															   : PROTOBUF_C_WIRE_TYPE_VARINT;
-	put_varint(p->out, (uint64_t)field->id << 3 | wire_type);
+	dfg_wire_put_varint(p->out, (uint64_t)field->id << 3 | wire_type);
 }
 
 /* Reserves bytes for a length and returns their offset. */
@@ -272,7 +262,7 @@ static struct dfg_err *read_number(struct parser *p, const ProtobufCFieldDescrip
 	if (fixed)
 		dfg_text_put(p->out, &bits, fixed);
 	else
-		put_varint(p->out, bits);
+		dfg_wire_put_varint(p->out, bits);
 	return dfg_pbtxt_next(&p->lexer);
 }
 

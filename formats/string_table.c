@@ -1,6 +1,7 @@
 #include "formats/string_table.h"
 
 #include "formats/bytes.h"
+#include "formats/wire.h"
 #include "lib/base/crc32c.h"
 #include "lib/base/mem.h"
 
@@ -21,21 +22,9 @@ static struct dfg_err *damaged(const char *what)
 
 /* Reading. */
 
-static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
-{
-	*out = 0;
-	for (int shift = 0; *at < end && shift < 64; shift += 7) {
-		uint8_t byte = *(*at)++;
-		*out |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return true;
-	}
-	return false;
-}
-
 static bool read_handle(const uint8_t **at, const uint8_t *end, struct handle *out)
 {
-	return read_varint(at, end, &out->offset) && read_varint(at, end, &out->size);
+	return dfg_wire_varint(at, end, &out->offset) && dfg_wire_varint(at, end, &out->size);
 }
 
 /* The block's content without its restarts: [*at, *end). */
@@ -63,7 +52,7 @@ static struct dfg_err *read_entry(
 	const uint8_t **at, const uint8_t *end, struct dfg_text *last, struct dfg_table_entry *out_entry)
 {
 	uint64_t shared, own, value;
-	if (!read_varint(at, end, &shared) || !read_varint(at, end, &own) || !read_varint(at, end, &value) ||
+	if (!dfg_wire_varint(at, end, &shared) || !dfg_wire_varint(at, end, &own) || !dfg_wire_varint(at, end, &value) ||
 		shared > last->length || own > (size_t)(end - *at) || value > (size_t)(end - *at) - own)
 		return damaged("an entry lies outside of its block");
 	last->length = shared;
@@ -79,6 +68,12 @@ static int compare(const void *a, size_t a_length, const void *b, size_t b_lengt
 	size_t least = a_length < b_length ? a_length : b_length;
 	int order = least ? memcmp(a, b, least) : 0;
 	return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+int dfg_table_entry_compare(const void *a, const void *b)
+{
+	const struct dfg_table_entry *x = a, *y = b;
+	return compare(x->key, x->key_length, y->key, y->key_length);
 }
 
 static struct dfg_err *add_entry(
@@ -172,13 +167,6 @@ const struct dfg_table_entry *dfg_string_table_find(
 
 /* Writing. */
 
-static void put_varint(struct dfg_text *file, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		dfg_text_put(file, &(uint8_t){(uint8_t)(value | 0x80)}, 1);
-	dfg_text_put(file, &(uint8_t){(uint8_t)value}, 1);
-}
-
 static void put_u32(struct dfg_text *file, uint32_t value)
 {
 	uint8_t bytes[4];
@@ -196,9 +184,9 @@ static size_t shared_prefix(const struct dfg_table_entry *a, const struct dfg_ta
 
 static void put_entry(struct dfg_text *file, const struct dfg_table_entry *entry, size_t shared)
 {
-	put_varint(file, shared);
-	put_varint(file, entry->key_length - shared);
-	put_varint(file, entry->value_length);
+	dfg_wire_put_varint(file, shared);
+	dfg_wire_put_varint(file, entry->key_length - shared);
+	dfg_wire_put_varint(file, entry->value_length);
 	dfg_text_put(file, entry->key + shared, entry->key_length - shared);
 	dfg_text_put(file, entry->value, entry->value_length);
 }
@@ -239,8 +227,8 @@ static struct handle put_block(struct dfg_text *file, const struct dfg_table_ent
 
 static void put_handle(struct dfg_text *file, struct handle handle)
 {
-	put_varint(file, handle.offset);
-	put_varint(file, handle.size);
+	dfg_wire_put_varint(file, handle.offset);
+	dfg_wire_put_varint(file, handle.size);
 }
 
 /*

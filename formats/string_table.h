@@ -30,5 +30,8 @@ void dfg_string_table_release(struct dfg_string_table *table);
 const struct dfg_table_entry *dfg_string_table_find(
 	const struct dfg_string_table *table, const void *key, size_t length);
 
+/* The order of two entries by the bytes of their keys, for qsort(). */
+int dfg_table_entry_compare(const void *a, const void *b);
+
 /* Appends the file of the entries, which are in order, to the text. Values are borrowed. */
 void dfg_string_table_write(const struct dfg_table_entry *entry, size_t count, struct dfg_text *file);

@@ -52,6 +52,16 @@ bool dfg_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out_value
 	return false;
 }
 
+void dfg_wire_put_varint(struct dfg_text *to, uint64_t value)
+{
+	char bytes[10];
+	size_t count = 0;
+	for (; value >= 0x80; value >>= 7)
+		bytes[count++] = (char)(value | 0x80);
+	bytes[count++] = (char)value;
+	dfg_text_put(to, bytes, count);
+}
+
 struct dfg_err *dfg_wire_copy(struct dfg_arena *arena, const struct dfg_wire_field *field, const char **out_string)
 {
 	if (memchr(field->bytes, 0, field->length))

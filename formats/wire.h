@@ -2,6 +2,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
+#include "lib/base/text.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
@@ -93,6 +94,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_wire_item(
 
 /* Reads a varint at *at and moves past it; false if it is truncated or longer than 64 bits. */
 bool dfg_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out_value);
+void dfg_wire_put_varint(struct dfg_text *to, uint64_t value);
 
 /* Copies the bytes of a string field to the arena and ends them with 0; DFG_DATA if one of them is 0. */
 DFG_MUST_CHECK struct dfg_err *dfg_wire_copy(

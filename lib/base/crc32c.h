@@ -14,3 +14,9 @@ static inline uint32_t dfg_crc32c_mask(uint32_t sum)
 {
 	return (sum >> 15 | sum << 17) + 0xa282ead8u;
 }
+
+static inline uint32_t dfg_crc32c_unmask(uint32_t masked)
+{
+	uint32_t sum = masked - 0xa282ead8u;
+	return sum >> 17 | sum << 15;
+}
