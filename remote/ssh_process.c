@@ -125,7 +125,10 @@ struct dfg_err *dfg_ssh_process_exec(struct dfg_ssh_process *process, const char
 	return err;
 }
 
-/* Takes a line without its newline: the first of stdout is the hello, all others are passed to `say`. */
+/*
+ * Takes a line without its newline: the first of stdout is the hello, those of stderr are passed to `say`. Nothing else of
+ * stdout is shown: a worker prints no more there, and another program may repeat the secret or print without an end.
+ */
 static void take_line(struct dfg_ssh_process *process, bool is_stderr)
 {
 	struct dfg_text *line = &process->line[is_stderr];
@@ -134,12 +137,15 @@ static void take_line(struct dfg_ssh_process *process, bool is_stderr)
 		return;
 	if (line->length && line->s[line->length - 1] == '\r')
 		line->s[--line->length] = '\0';
-	if (!is_stderr && !process->hello.s) {
-		process->hello = *line;
-		*line = (struct dfg_text){0};
+	if (!is_stderr) {
+		if (!process->hello.s) {
+			process->hello = *line;
+			*line = (struct dfg_text){0};
+		}
+		line->length = 0;
 		return;
 	}
-	if (is_stderr && line->length)
+	if (line->length)
 		memcpy(process->end.last_line, line->s,
 			1 + (line->length < sizeof process->end.last_line ? line->length : sizeof process->end.last_line - 2));
 	if (options->say && !process->deaf)

@@ -17,7 +17,7 @@ struct dfg_ssh_process {
 
 	/* Used by the thread of the process; before it runs, by the thread that starts it. */
 	struct dfg_text hello;   /* .s NULL: no line has come yet */
-	struct dfg_text *whole;  /* collects all of stdout; NULL: lines are passed to `say` */
+	struct dfg_text *whole;  /* collects all of stdout; NULL: only its first line is kept */
 	struct dfg_text line[2]; /* the unfinished lines of stdout and stderr */
 	struct dfg_ssh_end end;
 	bool over;        /* no more output will come */

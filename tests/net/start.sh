@@ -70,6 +70,14 @@ there 'exec cat'
 fails 76 'beta: did not answer as a worker of dfg'
 never grep -qE '[0-9a-f]{64}' out
 
+# Only its first line is shown: others may repeat the secret, or have no end.
+there 'echo "Welcome to beta!"; exec cat'
+fails 76 "beta: did not answer as a worker of dfg: 'Welcome to beta!'"
+never grep -qE '[0-9a-f]{64}' out
+there 'echo "Welcome to beta!"; yes | head -c 3000000'
+fails 76 "beta: did not answer as a worker of dfg: 'Welcome to beta!'"
+[ "$(wc -l <out)" = 1 ]
+
 # It was told another secret than the others: that is refused, and told to nobody.
 # shellcheck disable=SC2016
 there '{ read -r secret; printf %064d 0; echo; exec cat; } | '"$HERE"'/beta/bin/this "$@"'
