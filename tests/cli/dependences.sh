@@ -308,3 +308,6 @@ wrong "which an ordered loop does not allow" 's/"unordered"/"ordered"/'
 wrong "the mark '_dfg_buffer' belongs to the Identity of an update" 's/_dfg_parallel/_dfg_buffer/'
 wrong "the mark '_dfg_parallel' belongs to the LoopCond" 's/_dfg_buffer/_dfg_parallel/'
 wrong "so it takes only updates that commute" 's/"ResourceScatterSub"/"ResourceScatterUpdate"/'
+loop mixed 'state a: i32[90] = 0' 'i in 0..9 with (buffer = a)' 'set a[i] += 1' 'set a[3] max= 5'
+status 65 "$DFG" check mixed.dfg
+has err "so it takes only updates that commute, all of them by one operation"

@@ -169,16 +169,17 @@ static struct dfg_err *check_buffer(struct dfg_loop_analysis *a, uint32_t i, boo
 {
 	const struct dfg_array_access *access = &a->out->access[i];
 	struct dfg_loop_array *array = &a->out->array[access->array];
-	if (has_mark && access->combines == DFG_MEANS_NOTHING)
-		return mark_error(a, access->node, array->name, "so it takes only updates that commute");
-	if (has_mark && a->out->is_ordered)
-		return mark_error(a, access->node, array->name, "which an ordered loop does not allow: its reads may be stale");
-	if (has_mark && array->is_buffered && array->staleness != staleness)
+	if (!has_mark || (array->is_buffered && array->staleness == staleness))
+		return NULL;
+	if (array->is_buffered)
 		return mark_error(a, access->node, array->name, "with another staleness by another update");
-	if (has_mark && !array->is_buffered) {
-		array->is_buffered = true;
-		array->staleness = staleness;
-	}
+	array->is_buffered = true;
+	array->staleness = staleness;
+	if (!array->commutes)
+		return mark_error(
+			a, access->node, array->name, "so it takes only updates that commute, all of them by one operation");
+	if (a->out->is_ordered)
+		return mark_error(a, access->node, array->name, "which an ordered loop does not allow: its reads may be stale");
 	return NULL;
 }
 
