@@ -42,15 +42,7 @@ static const char *kind_of(const struct dfg_array_access *access)
 	}
 }
 
-static void add_distance(struct dfg_text *text, const struct dfg_distance *d)
-{
-	if (d->kind == DFG_DISTANCE_NUMBER)
-		dfg_text_add(text, "%" PRId64, d->number);
-	else
-		dfg_text_add(text, d->kind == DFG_DISTANCE_ANY ? "any" : ">0");
-}
-
-/* The number of the first access with these words, and among those with the words the first of its kind. */
+/* Whether no earlier access has the same words; of_kind: the same words and kind. */
 static bool is_first(const struct dfg_loop_dependences *loop, uint32_t access, bool of_kind)
 {
 	const struct dfg_array_access *x = &loop->access[access];
@@ -78,18 +70,17 @@ static void add_accesses(const struct dfg_loop_dependences *loop, uint32_t array
 
 static void add_vectors(const struct dfg_loop_dependences *loop, uint32_t array, struct dfg_text *text)
 {
+	struct dfg_arena scratch = {0};
 	const char *comma = " ";
 	for (uint32_t i = 0; i < loop->n_vector; i++) {
 		if (loop->vector[i].array != array)
 			continue;
-		for (uint32_t k = 0; k < loop->n_coordinate; k++) {
-			dfg_text_add(text, "%s", k ? ", " : comma);
-			dfg_text_add(text, k ? "" : "(");
-			add_distance(text, &loop->vector[i].distance[k]);
-		}
-		dfg_text_add(text, ")");
+		const char *words = dfg_vector_words(&scratch, loop->vector[i].distance, loop->n_coordinate);
+		dfg_text_add(text, "%s%s", comma, words ? words : "");
+		text->short_of_memory |= !words;
 		comma = ", ";
 	}
+	dfg_arena_release(&scratch);
 }
 
 static void add_array(const struct dfg_loop_dependences *loop, uint32_t array, struct dfg_text *text)

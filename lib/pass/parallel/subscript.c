@@ -22,8 +22,7 @@ bool dfg_subscript_equal(const struct dfg_subscript *x, const struct dfg_subscri
 {
 	if (x->kind != y->kind || x->kind == DFG_SUBSCRIPT_ANY || x->offset != y->offset)
 		return false;
-	bool same = x->symbol.node == y->symbol.node && (x->symbol.node == DFG_NONE || x->symbol.port == y->symbol.port);
-	return same && (x->kind == DFG_SUBSCRIPT_CONSTANT || x->coordinate == y->coordinate);
+	return dfg_edge_same(x->symbol, y->symbol) && (x->kind == DFG_SUBSCRIPT_CONSTANT || x->coordinate == y->coordinate);
 }
 
 static struct dfg_subscript constant(int64_t value)

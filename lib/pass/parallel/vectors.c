@@ -64,9 +64,7 @@ static bool meet(const struct dfg_loop_dependences *out, const struct dfg_array_
 	memset(d, 0, out->n_coordinate * sizeof *d);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct dfg_subscript *s = &x->subscript[i], *t = &y->subscript[i];
-		bool same_symbol =
-			s->symbol.node == t->symbol.node && (s->symbol.node == DFG_NONE || s->symbol.port == t->symbol.port);
-		if (s->kind != t->kind || s->kind == DFG_SUBSCRIPT_ANY || !same_symbol)
+		if (s->kind != t->kind || s->kind == DFG_SUBSCRIPT_ANY || !dfg_edge_same(s->symbol, t->symbol))
 			continue;
 		if (s->kind == DFG_SUBSCRIPT_CONSTANT && s->offset != t->offset)
 			return false;
