@@ -11,9 +11,10 @@
  */
 static const char protocol[] = "stream";
 
-/* Bytes of events that are not sent yet, beyond which the step waits; and the time after which it looks for other reasons to
- * end. */
-enum { UNSENT_MOST = 256 << 10, LOOK_NS = 250000000 };
+enum {
+	UNSENT_MOST = 256 << 10, /* bytes of events that are not sent yet, beyond which the step waits */
+	LOOK_NS = 250000000,     /* the time after which a waiting step looks for other reasons to end */
+};
 
 /* Elements of one output, of iterations that overlap, from the index of the next event on. No dtype: it has not come. */
 struct elements {
@@ -175,7 +176,7 @@ static struct dfg_err *take_element(void *arg, const char *node, int64_t index, 
 	return err;
 }
 
-/* Of a streamed output only the flow is fetched, after which all its elements are written: its stack is not needed. */
+/* Fetches only the flow of a streamed output: it comes when all elements are written, and their stack is not needed. */
 static struct dfg_err *run_step(struct dfg_serving_job *job)
 {
 	const struct dfg_step_control control = {check, take_element, job};

@@ -126,8 +126,9 @@ bool dfg_parallel_is_marked(const struct dfg_graph *graph);
 DFG_MUST_CHECK struct dfg_err *dfg_parallel_mark(struct dfg_graph *graph, const char *request);
 
 /*
- * Analyses every marked loop of a verified graph, to which it adds nothing. The results are in the arena. DFG_DATA, joined: marks that are malformed,
- * or that claim more than the loop's body allows, as when it carries a value from one iteration to the next.
+ * Analyses every marked loop of a verified graph, to which it adds nothing. The results are in the arena. DFG_DATA, joined:
+ * marks that are malformed, or that claim more than the loop's body allows, as when it carries a value from one iteration to
+ * the next.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_dependences_find(
 	struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_dependences *out_dependences);
