@@ -24,11 +24,11 @@ struct dfg_web_exchange {
 	bool is_handled;         /* HTTP/2: handed over, or refused */
 	bool is_answered;        /* HTTP/2: the session has the answer, and refers to it */
 	bool is_closed;          /* HTTP/2: the stream has ended before the answer came */
-	bool is_streamed;        /* the answer comes in pieces */
-	bool is_begun;           /* of such an answer: its head is sent */
-	bool is_counted;         /* of such an answer: among those that its connection counts */
-	bool has_all;            /* of such an answer: its last piece has come from the handler */
-	/* Of such an answer, guarded by the lock of `web`: */
+	atomic_bool is_streamed; /* the answer comes in pieces; the handler sets it */
+	bool is_begun;           /* of an answer in pieces: its head is sent */
+	bool is_counted;         /* of an answer in pieces: among those that its connection counts */
+	bool has_all;            /* of an answer in pieces: its last piece has come from the handler */
+	/* For an answer in pieces, guarded by the lock of `web`: */
 	struct dfg_text pieces;              /* bytes that the server's thread has not taken yet */
 	size_t unsent;                       /* bytes of all pieces that the system has not taken */
 	bool is_posted, is_over, is_cut_off; /* it is in the list of answers; no more pieces come; and some are missing */
