@@ -115,6 +115,17 @@ has err 'only a resource variable of known shape has rows to divide'
 run 2 --shard-variable table=2 --eval-graph embed.pb --eval-data ids=@ids.npy --eval-data y=@y.npy --eval-fetch loss
 has err '--eval-graph cannot be used with --shard-variable'
 
+# Indices that i32 cannot hold.
+printf 'input at: i64[n]\nparam t: f32[6] = ones\noutput y = Gather(t, at)\n' >wide.dfg
+"$DFG" build wide.dfg -o wide.pb
+for how in mod div; do
+	for at in 8589934592 -8589934592 4294967296 9223372036854775807; do
+		status 65 "$DFG" run wide.pb --feed "at=i64[2]:0,$at" --fetch y --shard-variable "t=4,$how"
+		has err 'outside'
+	done
+	status 0 "$DFG" run wide.pb --feed "at=i64[2]:0,5" --fetch y --shard-variable "t=4,$how"
+done
+
 # Marks of parts in a graph of another program, which contradict each other.
 part() { # NAME PART PARTS ALL ROWS
 	cat <<END

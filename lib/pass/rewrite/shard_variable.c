@@ -169,6 +169,16 @@ static struct dfg_err *stitch(struct sharding *s, const struct divided *v, const
 	return op(s, "Reshape", (struct dfg_edge){node, 0}, shape, out_edge);
 }
 
+/* Numbers of parts that do not exist, as -1 or `parts`, which do not exist either, but fit i32. */
+static struct dfg_err *limit(struct sharding *s, enum dfg_dtype dtype, uint32_t parts, struct dfg_edge *edge)
+{
+	struct dfg_edge least, most;
+	DFG_TRY(ints(s, dtype, &(int64_t){-1}, 1, true, &least));
+	DFG_TRY(ints(s, dtype, &(int64_t){parts}, 1, true, &most));
+	DFG_TRY(op(s, "Maximum", *edge, least, edge));
+	return op(s, "Minimum", *edge, most, edge);
+}
+
 /* The part of each index, and its row there. */
 static struct dfg_err *divide_indices(struct sharding *s, const struct divided *v, struct dfg_edge flat,
 	struct dfg_edge *out_to, struct dfg_edge *out_local)
@@ -185,6 +195,8 @@ static struct dfg_err *divide_indices(struct sharding *s, const struct divided *
 	*out_to = v->rows.by_div ? quotient : remainder;
 	if (dtype == DFG_I32)
 		return NULL;
+	if (v->rows.by_div)
+		DFG_TRY(limit(s, dtype, v->rows.parts, out_to));
 	DFG_TRY(make_node(s, "Cast", out_to, 1, &type, 1, &cast));
 	*out_to = (struct dfg_edge){cast, 0};
 	return NULL;
