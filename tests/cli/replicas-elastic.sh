@@ -153,6 +153,14 @@ returns() {
 	longer
 	[ "$(grep -c 'has computed for' late.err)" = 1 ]
 	has late.err 'replica 1 (w1) has computed'
+	# For a single replica nobody waits.
+	begin alone --hosts local:1 --lease 20 --steps 200
+	at_step 9
+	signal STOP 0
+	sleep 1.5
+	kill -CONT "$worker"
+	longer
+	never grep -q 'has computed' alone.err
 }
 
 leaves() {
