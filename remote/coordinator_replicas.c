@@ -132,14 +132,13 @@ static struct dfg_err *copy_state(struct dfg_packet *answer, struct dfg_packet *
 	return NULL;
 }
 
-/* Lanes have the lead's variables already. */
 static bool is_older(const struct dfg_coordinator *coordinator, uint32_t replica)
 {
 	uint64_t newest = coordinator->replica[dfg_coordinator_lead(coordinator)].version;
 	return coordinator->replica[replica].member && coordinator->replica[replica].version < newest;
 }
 
-/* Reads the variables of the lead, and writes the requests for the members that have older ones. */
+/* Reads the variables of the lead, and writes the requests for the members that have older ones. Lanes have the lead's. */
 static struct dfg_err *read_state(struct dfg_coordinator *coordinator, struct dfg_packet *request)
 {
 	uint32_t width = coordinator->width;
