@@ -30,10 +30,18 @@ static struct dfg_err *parse(const char *text, struct dfg_best_rule *rule, size_
 	if (at < 2 || at == length || text[at - 1] != ':' || errno || !rule->patience)
 		return DFG_ERR(DFG_USAGE,
 			"--stop-early must be NAME:K, or NAME:K:max if a larger value is better, with a number K of evaluations "
-			"from 1, "
-			"not '%s'",
+			"from 1, not '%s'",
 			text);
 	return NULL;
+}
+
+/* The number of the fetch of that name; DFG_NONE: there is none. */
+static uint32_t fetch_number(const struct dfg_edges *fetch, const char *name, size_t length)
+{
+	for (uint32_t i = 0; i < fetch->count; i++)
+		if (strlen(fetch->name[i]) == length && !memcmp(fetch->name[i], name, length))
+			return i;
+	return DFG_NONE;
 }
 
 /* The number of the fetch NAME, which may be written eval_NAME as well. */
@@ -42,19 +50,13 @@ static struct dfg_err *find_metric(
 {
 	static const char prefix[] = "eval_";
 	const size_t skip = sizeof prefix - 1;
-	for (int with = 0; with < 2; with++)
-		for (uint32_t i = 0; i < fetch->count; i++) {
-			const char *given = with ? name + skip : name;
-			size_t n = with ? length - skip : length;
-			if (with && (length <= skip || strncmp(name, prefix, skip) != 0))
-				continue;
-			if (strlen(fetch->name[i]) != n || strncmp(fetch->name[i], given, n) != 0)
-				continue;
-			rule->metric = i;
-			return NULL;
-		}
-	return DFG_ERR(DFG_USAGE, "--stop-early: '%.*s' is not in --eval-fetch, whose first tensor is '%s'", (int)length,
-		name, fetch->name[0]);
+	rule->metric = fetch_number(fetch, name, length);
+	if (rule->metric == DFG_NONE && length > skip && !strncmp(name, prefix, skip))
+		rule->metric = fetch_number(fetch, name + skip, length - skip);
+	if (rule->metric == DFG_NONE)
+		return DFG_ERR(DFG_USAGE, "--stop-early: '%.*s' is not in --eval-fetch, whose first tensor is '%s'",
+			(int)length, name, fetch->name[0]);
+	return NULL;
 }
 
 struct dfg_err *dfg_best_open(
