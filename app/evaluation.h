@@ -6,8 +6,8 @@
 #include "app/totals.h"
 
 /*
- * Means of fetches, and metrics by total() of the language, over separate data after each epoch, computed by the same graph or by another one that takes its
- * variables.
+ * Means of fetches, and metrics by total() of the language, over separate data, after each epoch or every N steps.
+ * They are computed by the same graph or by another one that takes its variables.
  */
 struct dfg_evaluation {
 	struct dfg_model own;           /* the model of --eval-graph; closed without that option */

@@ -110,14 +110,12 @@ static void warn_of_training(const struct dfg_run *run)
 	if (training == 1 && !run->n_target)
 		dfg_report_note(run->input.report,
 			"warning: %s was built with -D training=true, and no --target trains: dropout, batch_norm and all else "
-			"that "
-			"tests `training` are on; to use the model, build it without -D training=true",
+			"that tests `training` are on; to use the model, build it without -D training=true",
 			graph->source);
 	if (training == 0 && run->n_target && dfg_graph_has_loss(graph))
 		dfg_report_note(run->input.report,
 			"warning: --target trains %s, which was built without training: dropout, batch_norm and all else that "
-			"tests "
-			"`training` are off; build it with dfg build -D training=true before dfg grad",
+			"tests `training` are off; build it with dfg build -D training=true before dfg grad",
 			graph->source);
 }
 

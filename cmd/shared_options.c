@@ -76,8 +76,7 @@ const struct dfg_opt dfg_replication_options[] = {
 		.help = "Take the mean or the sum of the shards' gradients (as the loss does of the batch)."},
 	{"shard-variable", .takes = "PATTERN=K[,mod|div]", .list = &S.replication.parts,
 		.help = "Divide the rows of variables that match PATTERN, and of their slots, over K variables: row i is in "
-				"the one "
-				"of number i mod K (mod), or each has a range of rows (div)."},
+				"the one of number i mod K (mod), or each has a range of rows (div)."},
 	{"gradients", .takes = "PATTERN", .list = &S.replication.gradients,
 		.help = "Reduce the nodes that match PATTERN, instead of the gradients that the graph marks."},
 	{0},

@@ -407,7 +407,8 @@ static struct dfg_err *run_loop_back(
 
 /*
  * Runs an instruction; *at becomes the next one. An INSTR_ROW, of known shapes, costs one indirect call and no decisions.
- * of_use is activation->data: a row may write anywhere, so the compiler would load it again for each instruction. plain: nothing watches or counts.
+ * of_use is activation->data: a row may write anywhere, so the compiler would load it again for each instruction.
+ * plain: nothing watches or counts.
  */
 __attribute__((always_inline)) static inline struct dfg_err *advance(
 	struct activation *activation, void *const *of_use, bool plain, bool watched, const struct instruction **at)

@@ -404,8 +404,7 @@ static struct dfg_err *replace_use(struct sharding *s, const struct divided *v, 
 			return replace_write(s, v, n);
 	return DFG_ERR(DFG_DATA,
 		"node '%.200s' (%.100s): variable '%.200s' cannot be divided: it may be read, gathered, scattered to and "
-		"assigned, "
-		"but not used by this op",
+		"assigned, but not used by this op",
 		node->name, node->op_name, v->name);
 }
 
