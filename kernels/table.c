@@ -99,7 +99,7 @@ static uint64_t slot_of(uint64_t hash, int64_t position)
 	return (hash & ~POSITION_MASK) | (uint64_t)(position + 1);
 }
 
-/* The position of the key with that hash; of a removed entry too, with any. */
+/* The position of the key, whose hash is given, or DFG_TABLE_ABSENT. A removed entry is skipped, whatever its hash. */
 static int64_t search(const struct dfg_table *table, const void *key, uint64_t hash)
 {
 	if (!table->slots)

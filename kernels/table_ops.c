@@ -149,8 +149,8 @@ TABLE(MutableDenseHashTableV2,
 
 /* Types before a step. */
 
-/* The type of keys and values of the table in input 0; NULL: unknown. */
-static struct dfg_err *held(const struct dfg_infer *node, const struct dfg_handle_type **out_holds)
+/* The types of keys and values of the table in input 0; NULL: unknown. */
+static struct dfg_err *table_type(const struct dfg_infer *node, const struct dfg_handle_type **out_holds)
 {
 	const struct dfg_handle_type *holds = *out_holds = node->in_holds[0];
 	if (holds && (!holds->component || !holds->dtype))
@@ -215,7 +215,7 @@ static struct dfg_err *find_shape(struct dfg_infer *node)
 {
 	const struct dfg_handle_type *holds;
 	struct dfg_shape count;
-	DFG_TRY(held(node, &holds));
+	DFG_TRY(table_type(node, &holds));
 	if (!holds)
 		return NULL;
 	DFG_TRY(check_dtype("keys", (enum dfg_dtype)node->call->in_dtype[1], holds->component->item[0].dtype));
@@ -225,12 +225,12 @@ static struct dfg_err *find_shape(struct dfg_infer *node)
 	return check_default(node->in[2], &holds->shape, &node->out[0]);
 }
 
-/* Of the ops that put entries: keys in input 1, values in input 2. */
+/* The shape function of ops that put entries: keys in input 1, values in input 2. */
 static struct dfg_err *put_shape(struct dfg_infer *node)
 {
 	const struct dfg_handle_type *holds;
 	struct dfg_shape count, values;
-	DFG_TRY(held(node, &holds));
+	DFG_TRY(table_type(node, &holds));
 	if (!holds)
 		return NULL;
 	DFG_TRY(check_dtype("keys", (enum dfg_dtype)node->call->in_dtype[1], holds->component->item[0].dtype));
@@ -247,7 +247,7 @@ static struct dfg_err *remove_shape(struct dfg_infer *node)
 {
 	const struct dfg_handle_type *holds;
 	struct dfg_shape count;
-	DFG_TRY(held(node, &holds));
+	DFG_TRY(table_type(node, &holds));
 	if (!holds)
 		return NULL;
 	DFG_TRY(check_dtype("keys", (enum dfg_dtype)node->call->in_dtype[1], holds->component->item[0].dtype));
@@ -258,14 +258,14 @@ static struct dfg_err *size_shape(struct dfg_infer *node)
 {
 	const struct dfg_handle_type *holds;
 	node->out[0] = DFG_SHAPE_SCALAR;
-	return held(node, &holds);
+	return table_type(node, &holds);
 }
 
 static struct dfg_err *export_shape(struct dfg_infer *node)
 {
 	const struct dfg_handle_type *holds;
 	const struct dfg_shape count = {.rank = 1, .dim = {DFG_UNKNOWN}};
-	DFG_TRY(held(node, &holds));
+	DFG_TRY(table_type(node, &holds));
 	if (!holds)
 		return NULL;
 	DFG_TRY(check_dtype("keys", (enum dfg_dtype)node->call->out_dtype[0], holds->component->item[0].dtype));

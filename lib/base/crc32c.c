@@ -12,7 +12,7 @@ enum { BLOCK = 1024 };
 static const uint32_t polynomial = 0x82f63b78; /* bits reversed */
 
 static uint32_t step[256];            /* one byte */
-static uint32_t behind_block[4][256]; /* effect of BLOCK zero bytes, by the bytes of the register */
+static uint32_t block_effect[4][256]; /* effect of BLOCK zero bytes, by the bytes of the register */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static uint32_t plain(uint32_t r, const uint8_t *at, size_t count)
@@ -24,8 +24,8 @@ static uint32_t plain(uint32_t r, const uint8_t *at, size_t count)
 
 static uint32_t after_block(uint32_t r)
 {
-	return behind_block[0][r & 255] ^ behind_block[1][r >> 8 & 255] ^ behind_block[2][r >> 16 & 255] ^
-		   behind_block[3][r >> 24];
+	return block_effect[0][r & 255] ^ block_effect[1][r >> 8 & 255] ^ block_effect[2][r >> 16 & 255] ^
+		   block_effect[3][r >> 24];
 }
 
 static void make_tables(void)
@@ -43,7 +43,7 @@ static void make_tables(void)
 	for (uint32_t i = 0; i < 4 * 256; i++)
 		for (int k = 0; k < 8; k++)
 			if (i >> k & 1)
-				behind_block[i / 256][i % 256] ^= bit[i / 256 * 8 + (uint32_t)k];
+				block_effect[i / 256][i % 256] ^= bit[i / 256 * 8 + (uint32_t)k];
 }
 
 uint32_t dfg_crc32c_plain(uint32_t crc, const void *bytes, size_t count)
