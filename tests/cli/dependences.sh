@@ -289,6 +289,19 @@ P
 	status 65 "$DFG" check --parallel total hidden.pb
 	has err "(ResourceGather): the handle may be of a variable that the loop changes"
 done
+# A session knows a variable by its container and name, joined by a slash.
+foreign slash <<'P'
+w = VarHandleOp(dtype = i32, shape = [9], shared_name = "c/w")
+h = VarHandleOp(dtype = i32, shape = [9], shared_name = "w", container = "c")
+total = loop (k = 0) for i in 0..8 {
+    a = ResourceGather(h, i + 1, dtype = i32)
+    after a { ResourceScatterUpdate(w, i, a) }
+    next k
+}
+output done = total
+P
+"$DFG" check --dependences --parallel total slash.pb >got 2>err
+has got "c/w[i + 1] read, c/w[i] = (1)"
 # An Identity reads the value of a reference.
 foreign identity <<'P'
 w = VariableV2(dtype = i32, shape = [9], shared_name = "w")

@@ -10,8 +10,7 @@ uint32_t dfg_alias_of(const struct dfg_aliases *a, struct dfg_edge edge)
 
 const char *dfg_alias_name(const struct dfg_aliases *a, uint32_t number)
 {
-	const char *key = a->names.name[number].s;
-	return *key == '/' ? key + 1 : key;
+	return a->names.name[number].s;
 }
 
 static const char *text_attr(struct dfg_arena *arena, const struct dfg_node *node, const char *name)
@@ -30,7 +29,8 @@ static struct dfg_err *name_variable(
 	uint32_t number = 0;
 	if (!container || !name)
 		return dfg_no_memory("the variables' names");
-	const char *key = dfg_arena_print(arena, "%s/%s", container, *container || *name ? name : node->name);
+	const char *key =
+		dfg_arena_print(arena, "%s%s%s", container, *container ? "/" : "", *container || *name ? name : node->name);
 	if (!key || !dfg_map_put(&a->names, key, strlen(key), &number, NULL))
 		return dfg_no_memory("the variables' names");
 	if (dfg_facts_outputs(a->facts, n))

@@ -9,7 +9,7 @@
  */
 struct dfg_aliases {
 	const struct dfg_facts *facts;
-	struct dfg_map names; /* "container/name" of a variable: its number */
+	struct dfg_map names; /* that of a variable in a session, "container/name" or "name": its number */
 	uint32_t *of; /* by tensor: number of the variable that it is a handle or ref of, + 1; 0: none, or unknown */
 };
 
@@ -24,5 +24,5 @@ void dfg_aliases_release(struct dfg_aliases *aliases);
 /* The number of the tensor's variable, + 1; 0: none, or unknown. */
 uint32_t dfg_alias_of(const struct dfg_aliases *aliases, struct dfg_edge edge);
 
-/* The name of variable `number`, without its container if that is "". */
+/* The name of variable `number` in a session. */
 const char *dfg_alias_name(const struct dfg_aliases *aliases, uint32_t number);
