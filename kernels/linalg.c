@@ -50,9 +50,8 @@ static struct dfg_err *check_system(
 	const struct dfg_shape also = DFG_SHAPE_VECTOR(rhs->dim[rhs->rank - 2]);
 	if (!dfg_shape_fits(&rows, &also) || (!broadcasts && !dfg_shape_fits(&of_matrix, &of_rhs)))
 		return DFG_ERR(DFG_DATA,
-			"cannot solve for matrices %s and right sides %s: a matrix must have as many rows as its right side, and "
-			"the "
-			"dimensions before must be equal",
+			"cannot solve for matrices %s and right sides %s: a matrix must have as many rows as its right side, "
+			"and the dimensions before must be equal",
 			dfg_shape_words(matrix).s, dfg_shape_words(rhs).s);
 	if (broadcasts)
 		DFG_TRY(dfg_shape_broadcast((const struct dfg_shape *const[]){&of_matrix, &of_rhs}, 2, out_shape));
