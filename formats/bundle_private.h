@@ -59,4 +59,5 @@ uint32_t dfg_bundle_add_length(uint32_t sum, uint64_t length);
 /* The functions of dfg_bundle_files. */
 DFG_MUST_CHECK struct dfg_err *dfg_bundle_save(
 	const char *prefix, size_t count, const struct dfg_string *name, const struct dfg_tensor *const *tensor);
-DFG_MUST_CHECK struct dfg_err *dfg_bundle_merge(size_t count, const char *const *prefix, const char *destination);
+DFG_MUST_CHECK struct dfg_err *dfg_bundle_merge(
+	size_t count, const char *const *prefix, const char *destination, bool remove_folders);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The folder of a path is made when files are saved, one level, and removed when they were merged, if it is empty. */
+/* The folder of a path is made when files are saved, one level, and may be removed after they are merged. */
 static struct dfg_err *folder_of(char folder[PATH_BYTES], const char *prefix, bool *out_has)
 {
 	const char *slash = strrchr(prefix, '/');
@@ -244,7 +244,8 @@ static struct dfg_err *merge_open(struct dfg_bundle *bundle, size_t count, const
 	return err;
 }
 
-static struct dfg_err *remove_indexes(const struct dfg_bundle *bundle, size_t count, const char *destination)
+static struct dfg_err *remove_indexes(
+	const struct dfg_bundle *bundle, size_t count, const char *destination, bool remove_folders)
 {
 	char path[PATH_BYTES];
 	bool has;
@@ -253,13 +254,13 @@ static struct dfg_err *remove_indexes(const struct dfg_bundle *bundle, size_t co
 		if (strcmp(bundle[b].prefix, destination) && dfg_fs->unlink(path))
 			return DFG_ERR(DFG_IO, "cannot remove %s: %m", path);
 		DFG_TRY(folder_of(path, bundle[b].prefix, &has));
-		if (has)
+		if (has && remove_folders)
 			(void)dfg_fs->rmdir(path); /* it stays where it has other files */
 	}
 	return NULL;
 }
 
-struct dfg_err *dfg_bundle_merge(size_t count, const char *const *prefix, const char *destination)
+struct dfg_err *dfg_bundle_merge(size_t count, const char *const *prefix, const char *destination, bool remove_folders)
 {
 	struct dfg_bundle *bundle = dfg_zeros(count + 1, sizeof *bundle);
 	struct dfg_err *err = bundle ? NULL : dfg_no_memory("a checkpoint");
@@ -270,7 +271,7 @@ struct dfg_err *dfg_bundle_merge(size_t count, const char *const *prefix, const 
 	if (!err)
 		err = merge_open(bundle, count, destination);
 	if (!err)
-		err = remove_indexes(bundle, count, destination);
+		err = remove_indexes(bundle, count, destination, remove_folders);
 	for (size_t b = 0; b < open; b++)
 		dfg_bundle_close(&bundle[b]);
 	dfg_free(bundle);

@@ -136,6 +136,8 @@ const struct dfg_op dfg_op_RestoreV2 = {
 	.run = restore_run,
 };
 
+enum { DELETE_OLD_DIRS };
+
 static struct dfg_err *merge_shape(struct dfg_infer *node)
 {
 	DFG_TRY(dfg_need_rank(node, 0, 1));
@@ -153,7 +155,7 @@ static struct dfg_err *merge_paths(struct dfg_kernel *ctx, const struct dfg_tens
 		prefix[i] = path[i].s;
 	}
 	DFG_TRY(path_in(ctx, 1, &path[count]));
-	return files->merge_prefixes((size_t)count, prefix, path[count].s);
+	return files->merge_prefixes((size_t)count, prefix, path[count].s, dfg_kernel_attr(ctx)[DELETE_OLD_DIRS].b);
 }
 
 static struct dfg_err *merge_run(struct dfg_kernel *ctx)
@@ -178,7 +180,7 @@ const struct dfg_op dfg_op_MergeV2Checkpoints = {
 	.name = "MergeV2Checkpoints",
 	.doc = "makes the files of several checkpoints of TensorFlow those of one",
 	.sig = "(checkpoint_prefixes: string, destination_prefix: string) -> ()",
-	.attr = {"delete_old_dirs: bool = true", "allow_missing_files: bool = false"},
+	.attr = {[DELETE_OLD_DIRS] = "delete_old_dirs: bool = true", "allow_missing_files: bool = false"},
 	.flags = DFG_STATEFUL | DFG_NO_GRADIENT,
 	.shape = merge_shape,
 	.run = merge_run,

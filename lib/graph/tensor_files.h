@@ -14,6 +14,10 @@ struct dfg_tensor_files {
 	/* Reads the tensors of these names. On error there is nothing to release. */
 	struct dfg_err *(*restore)(
 		const char *prefix, size_t count, const struct dfg_string *name, struct dfg_tensor *out_tensor);
-	/* Makes the files of several prefixes those of one; the files of the prefixes are gone afterwards. */
-	struct dfg_err *(*merge_prefixes)(size_t count, const char *const *prefix, const char *destination);
+	/*
+	 * Makes the files of several prefixes those of one; the files of the prefixes are gone afterwards, and with
+	 * remove_folders their folders too where these are empty.
+	 */
+	struct dfg_err *(*merge_prefixes)(
+		size_t count, const char *const *prefix, const char *destination, bool remove_folders);
 };

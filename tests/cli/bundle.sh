@@ -26,6 +26,14 @@ go part/a --target merge
 [ "$(ls part | tr '\n' ' ')" = 'a.data-00000-of-00002 a.data-00001-of-00002 a.index ' ]
 [ "$(go part/a --fetch restore:1,one | tr '\n' ' ')" = 'restore:1: i64[2] 7 -9 one: f32[2] 1 2 ' ]
 
+# The folder stays if delete_old_dirs is false.
+printf 'input prefix: string[]\ntarget save { SaveV2(prefix, ["x"], [""], [1.0]) }\ntarget merge { MergeV2Checkpoints([prefix], "whole", delete_old_dirs = false) }\n' >stays.dfg
+"$DFG" build stays.dfg -q -o stays.pb
+"$DFG" run stays.pb --feed 'prefix=string[]:old/x' --target save
+"$DFG" run stays.pb --feed 'prefix=string[]:old/x' --target merge
+[ -f whole.index ]
+[ -d old ]
+
 bad() { # PREFIX WORDS OPTION...
 	prefix=$1 words=$2
 	shift 2
