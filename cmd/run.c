@@ -138,6 +138,7 @@ static struct dfg_err *check_needs(void)
 		{"keep", O.keep >= 0, "checkpoint", checkpoint},
 		{"map", O.map.count, "load", O.load.count},
 		{"partial", O.partial, O.checkpoint ? "resume" : "load", O.load.count || O.resume},
+		{"if-changed", O.if_changed, "output or --save", O.output || O.save || O.keep_best},
 		{"restarts", restarts, "hosts", dfg_shared.placement.hosts},
 	};
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)

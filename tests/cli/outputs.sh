@@ -111,6 +111,7 @@ for option in '--batch 3' '--shuffle 1' --no-shuffle --drop-last '--eval-data x=
 done
 refused '--keep requires --checkpoint' $once --keep 3
 refused '--times requires --metrics' $once --times
+refused '--if-changed requires --output or --save' $once --if-changed
 refused '--eval-data requires --eval-fetch' "$DFG" run t.pb --data x=@x.npy --target train --eval-data x=@x.npy
 refused '--repeat and --warmup time one step' "$DFG" run t.pb --data x=@x.npy --target train --repeat 3
 refused '--each cannot be used with --data, --steps or --repeat' "$DFG" run t.pb --each x=@- --fetch loss --data x=@x.npy
