@@ -1,4 +1,5 @@
 /* requests. The request for each node: the last option that matches its name, else the device in the graph. */
+#include "lib/base/map.h"
 #include "lib/pass/place/place_private.h"
 
 #include <fnmatch.h>
@@ -13,12 +14,47 @@ static bool matches(const char *pattern, const char *name)
 	return !fnmatch(pattern, name, 0);
 }
 
-static uint32_t last_match(const struct dfg_place_options *options, const char *name)
+/* The requests, so that those for one name each, which may be as many as there are nodes, are found at once. */
+struct by_name {
+	const struct dfg_place_request *request;
+	struct dfg_map names; /* patterns that are plain names */
+	uint32_t *last;       /* by number of a name: the last request for it */
+	uint32_t *others;     /* the requests with other patterns, in their order */
+	size_t n_others;
+};
+
+static struct dfg_err *list_requests(struct dfg_placing *p, struct by_name *by)
 {
-	for (size_t i = options->requests; i; i--)
-		if (matches(options->request[i - 1].pattern, name))
-			return (uint32_t)(i - 1);
-	return DFG_NONE;
+	size_t count = p->options->requests;
+	by->request = p->options->request;
+	by->last = dfg_arena_zeros(&p->scratch, count, sizeof *by->last);
+	by->others = dfg_arena_zeros(&p->scratch, count, sizeof *by->others);
+	if (!by->last || !by->others)
+		return dfg_no_memory("the placement requests");
+	for (size_t i = 0; i < count; i++) {
+		const char *pattern = by->request[i].pattern;
+		uint32_t number;
+		bool new;
+		if (strpbrk(pattern, "*?[\\")) {
+			by->others[by->n_others++] = (uint32_t)i;
+			continue;
+		}
+		if (!dfg_map_put(&by->names, pattern, strlen(pattern), &number, &new))
+			return dfg_no_memory("the placement requests");
+		by->last[number] = (uint32_t)i;
+	}
+	return NULL;
+}
+
+static uint32_t last_match(const struct by_name *by, const char *name)
+{
+	uint32_t number = dfg_map_find(&by->names, name, strlen(name)), last = DFG_NONE;
+	if (number != DFG_NONE)
+		last = by->last[number];
+	for (size_t i = by->n_others; i && (last == DFG_NONE || by->others[i - 1] > last); i--)
+		if (matches(by->request[by->others[i - 1]].pattern, name))
+			return by->others[i - 1];
+	return last;
 }
 
 static struct dfg_err *ask_option(struct dfg_placing *p, uint32_t n, uint32_t request)
@@ -73,11 +109,11 @@ static void note_left(const struct dfg_placing *p, const struct file_request *fi
 		notes, " for '%.200s', a device that does not exist in this run: the request is ignored\n", node->device);
 }
 
-struct dfg_err *dfg_place_ask(struct dfg_placing *p)
+static struct dfg_err *ask_all(struct dfg_placing *p, const struct by_name *by)
 {
 	struct file_request file = {0};
 	for (uint32_t n = 0; n < p->graph->count; n++) {
-		uint32_t request = last_match(p->options, p->graph->node[n].name);
+		uint32_t request = last_match(by, p->graph->node[n].name);
 		p->ask[n] = (struct dfg_ask){0, DFG_NONE};
 		if (request != DFG_NONE)
 			DFG_TRY(ask_option(p, n, request));
@@ -86,4 +122,14 @@ struct dfg_err *dfg_place_ask(struct dfg_placing *p)
 	}
 	note_left(p, &file);
 	return NULL;
+}
+
+struct dfg_err *dfg_place_ask(struct dfg_placing *p)
+{
+	struct by_name by = {0};
+	struct dfg_err *err = list_requests(p, &by);
+	if (!err)
+		err = ask_all(p, &by);
+	dfg_map_release(&by.names);
+	return err;
 }
