@@ -1,6 +1,6 @@
 #include "app/server_placement.h"
 
-#include "lib/pass/rewrite/shard_variable.h"
+#include "lib/base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@ struct assignment {
 	const struct dfg_graph *graph;
 	struct stored *stored;
 	uint32_t count;
-	uint64_t *load; /* bytes by server */
+	struct dfg_map names; /* of the variables, numbered as they are stored */
+	uint64_t *load;       /* bytes by server */
 	uint32_t servers;
 };
 
@@ -31,19 +32,21 @@ static uint64_t bytes_of(const struct dfg_node *node)
 	return bytes;
 }
 
-/* The variable with the longest name that the slot's name has; a variable owns itself. */
+/* The variable with the longest name that the slot's name has before a slash; a variable owns itself. */
 static uint32_t owner_of(const struct assignment *a, uint32_t i)
 {
 	const char *name = a->graph->node[a->stored[i].node].name;
 	size_t longest = 0;
 	uint32_t owner = i;
-	for (uint32_t k = 0; k < a->count; k++) {
-		const char *other = a->graph->node[a->stored[k].node].name;
-		if (strlen(other) > longest && dfg_is_slot_of(name, other)) {
-			longest = strlen(other);
+	for (const char *at = name; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
+		for (const char *end = strchr(at, '/'); end; end = strchr(end + 1, '/')) {
+			size_t length = (size_t)(end - at);
+			uint32_t k = length < longest ? DFG_NONE : dfg_map_find(&a->names, at, length);
+			if (k == DFG_NONE || (length == longest && k > owner))
+				continue;
+			longest = length;
 			owner = k;
 		}
-	}
 	return owner;
 }
 
@@ -60,9 +63,16 @@ static struct dfg_err *find_variables(struct assignment *a, struct dfg_arena *ar
 	a->load = dfg_arena_zeros(arena, a->servers, sizeof *a->load);
 	if (!a->stored || !a->load)
 		return dfg_no_memory("the variables of the servers");
-	for (uint32_t n = 0; n < a->graph->count; n++)
-		if (dfg_node_role(&a->graph->node[n]) == DFG_VARIABLE)
-			a->stored[a->count++] = (struct stored){.node = n, .bytes = bytes_of(&a->graph->node[n])};
+	for (uint32_t n = 0; n < a->graph->count; n++) {
+		const struct dfg_node *node = &a->graph->node[n];
+		uint32_t number;
+		bool new;
+		if (dfg_node_role(node) != DFG_VARIABLE)
+			continue;
+		if (!dfg_map_put(&a->names, node->name, strlen(node->name), &number, &new))
+			return dfg_no_memory("the variables of the servers");
+		a->stored[a->count++] = (struct stored){.node = n, .bytes = bytes_of(node)};
+	}
 	for (uint32_t i = 0; i < a->count; i++)
 		a->stored[i].owner = owner_of(a, i);
 	for (uint32_t i = 0; i < a->count; i++)
@@ -241,9 +251,13 @@ struct dfg_err *dfg_server_requests(const struct dfg_graph *graph, uint32_t work
 	if (!*out_request)
 		return dfg_no_memory("the placement requests");
 	*out_count = 0;
-	DFG_TRY(find_variables(&a, arena));
-	DFG_TRY(assign(&a, arena));
-	return request(&a, workers, arena, *out_request, out_count);
+	struct dfg_err *err = find_variables(&a, arena);
+	if (!err)
+		err = assign(&a, arena);
+	if (!err)
+		err = request(&a, workers, arena, *out_request, out_count);
+	dfg_map_release(&a.names);
+	return err;
 }
 
 /* DFG_DATA if the node, which is on that worker, must be on a server. */
