@@ -116,9 +116,17 @@ struct dfg_err *dfg_register_call(struct activation *activation, const struct re
 #define OPERANDS(type)                          \
 	typedef type element;                       \
 	const element x = REGISTER(element, op->a); \
-	const element y = REGISTER(element, op->b); \
-	(void)y;
+	const element y = REGISTER(element, op->b);
 
+/* Place b of an operation with one operand may hold a value of another type. */
+#define RUN_UNARY(name, NAME, type, Op, meaning, expr) \
+	REG_##Op##_##name:                                 \
+	{                                                  \
+		typedef type element;                          \
+		const element x = REGISTER(element, op->a);    \
+		REGISTER(element, op->out) = (element)(expr);  \
+		NEXT;                                          \
+	}
 #define RUN_BINARY(name, NAME, type, Op, meaning, expr) \
 	REG_##Op##_##name:                                  \
 	{                                                   \
@@ -198,8 +206,8 @@ static struct dfg_err *run_ops(struct activation *activation, struct register_st
 	_Bool result;
 	goto *label[op->code];
 
-#define UNARY(types, ...) DFG_REGISTERS_##types(RUN_BINARY, __VA_ARGS__)
-#define BINARY UNARY
+#define UNARY(types, ...) DFG_REGISTERS_##types(RUN_UNARY, __VA_ARGS__)
+#define BINARY(types, ...) DFG_REGISTERS_##types(RUN_BINARY, __VA_ARGS__)
 #define DIVIDE(types, ...) DFG_REGISTERS_##types(RUN_DIVIDE, __VA_ARGS__)
 #define COMPARE(types, ...) DFG_REGISTERS_##types(RUN_COMPARE, __VA_ARGS__)
 #include "lib/exec/emit/register_ops.def"
