@@ -237,8 +237,9 @@ static int tell(struct dfg_json_out *json, const char *path, struct verdict *ver
 static struct dfg_err *check(char **paths, int *out_status)
 {
 	struct dfg_json_out json = {0};
-
-	dfg_json_open(&json, '[');
+	struct dfg_err *err = NULL;
+	if (dfg_globals.json)
+		dfg_json_open(&json, '[');
 	for (; *paths; paths++) {
 		struct verdict verdict = {0};
 		verdict.errors = dfg_plan_folder_is(*paths) ? check_plan(*paths, &verdict) : check_file(*paths, &verdict);
@@ -250,8 +251,10 @@ static struct dfg_err *check(char **paths, int *out_status)
 		int status = tell(&json, *paths, &verdict);
 		*out_status = *out_status ? *out_status : status;
 	}
-	dfg_json_close(&json, ']');
-	struct dfg_err *err = dfg_text_check(&json.text);
+	if (dfg_globals.json) {
+		dfg_json_close(&json, ']');
+		err = dfg_text_check(&json.text);
+	}
 	if (!err && dfg_globals.json)
 		puts(json.text.s);
 	dfg_text_release(&json.text);
