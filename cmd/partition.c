@@ -145,9 +145,9 @@ static struct dfg_err *partition(char **operands, int *out_status)
 		err = dfg_cmd_open_graph(*operands, &work.file);
 	dfg_phase_end(&work.phases, "read");
 	if (!err)
-		err = dfg_err_note(cut(&work), "%s", work.file.graph.source);
+		err = dfg_err_of_file(cut(&work), work.file.graph.source);
 	if (!err)
-		err = dfg_err_note(explain_parts(&work, &explanation), "%s", work.file.graph.source);
+		err = dfg_err_of_file(explain_parts(&work, &explanation), work.file.graph.source);
 	if (!err && output)
 		err = dfg_plan_folder_save(output, if_changed, &work.parts, work.hosts.device, dfg_shared.replication.n_shards);
 	dfg_phase_end(&work.phases, "write");

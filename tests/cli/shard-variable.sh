@@ -106,6 +106,8 @@ run 2 --shard-variable table=0
 has err 'the number of parts must be from 1 to 1024'
 run 65 --shard-variable tabel=2
 has err "--shard-variable 'tabel=2' matches no variable"
+status 65 "$DFG" partition sgd.pb --hosts local:2 --shard-variable tabel=2 -o nothing
+never grep -q 'sgd.pb: sgd.pb' err
 # A pattern that another one overrides has matched.
 status 0 "$DFG" run sgd.pb --target init --shard-variable table=2 --shard-variable 'tab*=3'
 run 65 --shard-variable table=11
