@@ -2,7 +2,7 @@
 
 #include "app/loaded.h"
 #include "app/shard_variables.h"
-#include "lib/base/text.h"
+#include "lib/graph/shared_name.h"
 #include "lib/pass/rewrite/shard_variable.h"
 
 #include <fnmatch.h>
@@ -11,18 +11,6 @@
 static bool is_variable(const struct dfg_node *node)
 {
 	return node->op && node->op->role == DFG_VARIABLE;
-}
-
-/* The variable's name in the session: "container/shared name", or the node's name if it has neither. */
-static const char *state_name(struct dfg_model *model, const struct dfg_node *node)
-{
-	const struct dfg_attr *container = dfg_node_attr(node, "container"), *shared = dfg_node_attr(node, "shared_name");
-	struct dfg_string in = container ? container->value.s : (struct dfg_string){"", 0};
-	struct dfg_string name = shared ? shared->value.s : (struct dfg_string){"", 0};
-	if (!in.length && !name.length)
-		return node->name;
-	return dfg_arena_print(
-		&model->arena, "%.*s%s%.*s", (int)in.length, in.s, in.length ? "/" : "", (int)name.length, name.s);
 }
 
 /* Runs the nodes that create the variables, so that the session has them. */
@@ -108,7 +96,7 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 		if (!is_variable(&graph->node[n]))
 			continue;
 		all.name[all.count] = graph->node[n].name;
-		all.ref[all.count] = (struct dfg_variable_ref){n, state_name(model, &graph->node[n])};
+		all.ref[all.count] = (struct dfg_variable_ref){n, dfg_node_shared_name(&graph->node[n], &model->arena)};
 		if (!all.ref[all.count++].name)
 			return dfg_no_memory("the variables");
 	}

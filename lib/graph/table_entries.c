@@ -1,17 +1,9 @@
 #include "lib/graph/table_entries.h"
 
 #include "lib/graph/loops.h"
+#include "lib/graph/shared_name.h"
 
 #include <string.h>
-
-/* The table's name: its shared name, or else that of the node that made it. */
-static struct dfg_string table_name(const struct dfg_node *maker)
-{
-	const struct dfg_attr *shared = dfg_node_attr(maker, "shared_name");
-	if (shared && shared->kind == DFG_ATTR_STRING && shared->value.s.length)
-		return shared->value.s;
-	return (struct dfg_string){maker->name, strlen(maker->name)};
-}
 
 /* The node that made the handle in input 0, through Identities: no more than there are nodes, as these may be a cycle. */
 static const struct dfg_node *maker_of(const struct dfg_graph *graph, uint32_t n)
@@ -28,15 +20,15 @@ static bool gives_entries(const struct dfg_node *node)
 }
 
 /* by_name: the node that gives entries to a table, by the number of the table's name; DFG_NONE: several do. */
-static bool list_names(const struct dfg_graph *graph, struct dfg_map *names, uint32_t *by_name)
+static bool list_names(const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_map *names, uint32_t *by_name)
 {
 	for (uint32_t n = 0; n < graph->count; n++) {
 		uint32_t number;
 		bool new;
 		if (!gives_entries(&graph->node[n]))
 			continue;
-		struct dfg_string name = table_name(maker_of(graph, n));
-		if (!dfg_map_put(names, name.s, name.length, &number, &new))
+		const char *name = dfg_node_shared_name(maker_of(graph, n), arena);
+		if (!name || !dfg_map_put(names, name, strlen(name), &number, &new))
 			return false;
 		by_name[number] = new ? n : DFG_NONE;
 	}
@@ -54,11 +46,12 @@ struct dfg_err *dfg_table_entries_find(const struct dfg_graph *graph, struct dfg
 		return NULL;
 	uint32_t *entries = *out_entries = dfg_arena_zeros(arena, graph->count, sizeof *entries);
 	uint32_t *by_name = dfg_arena_zeros(arena, most, sizeof *by_name);
-	bool listed = entries && by_name && list_names(graph, &names, by_name);
+	bool listed = entries && by_name && list_names(graph, arena, &names, by_name);
 	for (uint32_t n = 0; n < graph->count && listed; n++) {
-		struct dfg_string name = table_name(&graph->node[n]);
-		uint32_t number = dfg_map_find(&names, name.s, name.length);
+		const char *name = dfg_node_shared_name(&graph->node[n], arena);
+		uint32_t number = name ? dfg_map_find(&names, name, strlen(name)) : DFG_NONE;
 		entries[n] = number == DFG_NONE ? DFG_NONE : by_name[number];
+		listed = name;
 	}
 	dfg_map_release(&names);
 	return listed ? NULL : dfg_no_memory("initialisers of lookup tables");

@@ -129,3 +129,16 @@ ids() { # WORDS [OPTION...]
 [ "$(ids b,c,a plan --hosts local:2)" = 'id: i64[3] 2 -1 1 ' ]
 "$DFG" opt served.pb --fetch id -o pruned.pb -q
 [ "$(ids b,c,a pruned.pb)" = 'id: i64[3] 2 -1 1 ' ]
+
+# Tables of one shared name in two containers are two tables, each with its own entries.
+cat >containers.dfg <<'EOF'
+a = HashTableV2(key_dtype = string, value_dtype = i64, container = "a", shared_name = "t")
+b = HashTableV2(key_dtype = string, value_dtype = i64, container = "b", shared_name = "t")
+target fill {
+	InitializeTableV2(a, ["x"], i64([1]))
+	InitializeTableV2(b, ["x"], i64([2]))
+}
+output y = [LookupTableFindV2(a, "x", i64(0)), LookupTableFindV2(b, "x", i64(0))]
+EOF
+"$DFG" build containers.dfg -q -o containers.pb
+[ "$("$DFG" run containers.pb --fetch y | tr '\n' ' ')" = 'y: i64[2] 1 2 ' ]

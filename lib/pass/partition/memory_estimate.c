@@ -6,6 +6,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/graph/initialisers.h"
+#include "lib/graph/shared_name.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,12 +82,9 @@ static struct load made_by(const struct memory *m, uint32_t n)
 /* Adds a variable's memory once, although several nodes may refer to it. */
 static struct dfg_err *keep_variable(struct memory *m, uint32_t n)
 {
-	const struct dfg_attr *attr = dfg_node_attr(&m->graph->node[n], "shared_name");
-	struct dfg_string name = {m->graph->node[n].name, strlen(m->graph->node[n].name)};
+	const char *name = dfg_node_shared_name(&m->graph->node[n], &m->scratch);
 	bool is_new;
-	if (attr && attr->kind == DFG_ATTR_STRING && attr->value.s.length)
-		name = attr->value.s;
-	if (!dfg_map_put(&m->seen, name.s, name.length, &(uint32_t){0}, &is_new))
+	if (!name || !dfg_map_put(&m->seen, name, strlen(name), &(uint32_t){0}, &is_new))
 		return dfg_no_memory("a cost estimate");
 	if (!is_new || !dfg_facts_outputs(m->facts, n))
 		return NULL;

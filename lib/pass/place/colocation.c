@@ -1,5 +1,6 @@
 /* colocation. Finds nodes that must be colocated, and where they may be. Near-linear: union-find over the edges. */
 #include "lib/base/mem.h"
+#include "lib/graph/shared_name.h"
 #include "lib/pass/place/place_private.h"
 
 #include <string.h>
@@ -94,21 +95,10 @@ static struct dfg_err *bind_name(
 	return bind(p, n, shared->first[number], why);
 }
 
-static struct dfg_string text_of(const struct dfg_node *node, const char *attr)
-{
-	const struct dfg_attr *found = dfg_node_attr(node, attr);
-	return found && found->kind == DFG_ATTR_STRING ? found->value.s : (struct dfg_string){"", 0};
-}
-
 /* Two nodes with the same name attributes make the handle of the same variable. */
 static struct dfg_err *bind_variable(struct dfg_placing *p, struct shared *shared, uint32_t n)
 {
-	const struct dfg_node *node = &p->graph->node[n];
-	struct dfg_string container = text_of(node, "container"), name = text_of(node, "shared_name");
-	if (!name.length && !container.length)
-		name = (struct dfg_string){node->name, strlen(node->name)};
-	const char *whole = dfg_arena_print(&p->scratch, "%.*s%s%.*s", (int)container.length, container.s,
-		container.length ? "/" : "", (int)name.length, name.s);
+	const char *whole = dfg_node_shared_name(&p->graph->node[n], &p->scratch);
 	if (!whole)
 		return dfg_no_memory("the names of variables");
 	return bind_name(p, shared, n, (struct dfg_string){whole, strlen(whole)}, DFG_JOIN_NAME);

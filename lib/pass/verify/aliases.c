@@ -1,5 +1,7 @@
 #include "lib/pass/verify/aliases.h"
 
+#include "lib/graph/shared_name.h"
+
 #include <string.h>
 
 uint32_t dfg_alias_of(const struct dfg_aliases *a, struct dfg_edge edge)
@@ -13,24 +15,11 @@ const char *dfg_alias_name(const struct dfg_aliases *a, uint32_t number)
 	return a->names.name[number].s;
 }
 
-static const char *text_attr(struct dfg_arena *arena, const struct dfg_node *node, const char *name)
-{
-	const struct dfg_attr *attr = dfg_node_attr(node, name);
-	if (!attr || attr->kind != DFG_ATTR_STRING)
-		return "";
-	return dfg_arena_print(arena, "%.*s", (int)attr->value.s.length, attr->value.s.s);
-}
-
 static struct dfg_err *name_variable(
 	struct dfg_aliases *a, const struct dfg_graph *graph, uint32_t n, struct dfg_arena *arena)
 {
-	const struct dfg_node *node = &graph->node[n];
-	const char *container = text_attr(arena, node, "container"), *name = text_attr(arena, node, "shared_name");
+	const char *key = dfg_node_shared_name(&graph->node[n], arena);
 	uint32_t number = 0;
-	if (!container || !name)
-		return dfg_no_memory("the variables' names");
-	const char *key =
-		dfg_arena_print(arena, "%s%s%s", container, *container ? "/" : "", *container || *name ? name : node->name);
 	if (!key || !dfg_map_put(&a->names, key, strlen(key), &number, NULL))
 		return dfg_no_memory("the variables' names");
 	if (dfg_facts_outputs(a->facts, n))
