@@ -33,49 +33,15 @@ struct dfg_err *dfg_bundle_index_path(char path[PATH_BYTES], const char *prefix)
 
 /* Reading. */
 
-static struct dfg_err *read_dim(const struct dfg_wire *parent, const struct dfg_wire_field *at, int64_t *out_size)
-{
-	struct dfg_wire wire;
-	struct dfg_wire_field field;
-	*out_size = 0;
-	DFG_TRY(dfg_wire_open(parent, at, &wire));
-	for (;;) {
-		DFG_TRY(dfg_wire_next(&wire, &field));
-		if (field.kind == DFG_WIRE_END)
-			return NULL;
-		if (field.field->id == DIM_SIZE)
-			*out_size = (int64_t)field.value;
-	}
-}
-
-static struct dfg_err *read_shape(
-	const struct dfg_wire *parent, const struct dfg_wire_field *at, struct dfg_shape *out_shape)
-{
-	struct dfg_wire wire;
-	struct dfg_wire_field field;
-	DFG_TRY(dfg_wire_open(parent, at, &wire));
-	for (;;) {
-		DFG_TRY(dfg_wire_next(&wire, &field));
-		if (field.kind == DFG_WIRE_END)
-			return NULL;
-		if (field.field->id == SHAPE_UNKNOWN_RANK || out_shape->rank == DFG_RANK_MAX)
-			return DFG_ERR(DFG_DATA, "its shape is unknown, or has more than %d dimensions", DFG_RANK_MAX);
-		int64_t *size = &out_shape->dim[out_shape->rank++];
-		DFG_TRY(read_dim(&wire, &field, size));
-		if (*size < 0)
-			return DFG_ERR(DFG_DATA, "a dimension is %" PRId64, *size);
-	}
-}
-
 static struct dfg_err *read_field(
-	struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_bundle_entry *entry)
+	struct dfg_reader *r, struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_bundle_entry *entry)
 {
 	switch (field->field->id) {
 	case ENTRY_DTYPE:
 		entry->dtype = (enum dfg_dtype)(field->value < DFG_DTYPES ? field->value : 0);
 		break;
 	case ENTRY_SHAPE:
-		return read_shape(wire, field, &entry->shape);
+		return dfg_reader_shape(r, wire, field, &entry->shape);
 	case ENTRY_SHARD:
 		entry->shard = field->value;
 		break;
@@ -96,8 +62,8 @@ static struct dfg_err *read_field(
 
 struct dfg_err *dfg_bundle_entry_read(const struct dfg_table_entry *from, struct dfg_bundle_entry *out_entry)
 {
-	struct dfg_wire_file file = {.start = from->value};
-	struct dfg_wire wire = dfg_wire_start(&file, &bundle__bundle_entry__descriptor, from->value, from->value_length);
+	struct dfg_reader r = {.file.start = from->value};
+	struct dfg_wire wire = dfg_wire_start(&r.file, &bundle__bundle_entry__descriptor, from->value, from->value_length);
 	struct dfg_wire_field field;
 	size_t bytes;
 	*out_entry = (struct dfg_bundle_entry){.shape = DFG_SHAPE_SCALAR};
@@ -105,11 +71,13 @@ struct dfg_err *dfg_bundle_entry_read(const struct dfg_table_entry *from, struct
 		DFG_TRY(dfg_wire_next(&wire, &field));
 		if (field.kind == DFG_WIRE_END)
 			break;
-		DFG_TRY(read_field(&wire, &field, out_entry));
+		DFG_TRY(read_field(&r, &wire, &field, out_entry));
 	}
 	if (!out_entry->dtype || !dfg_dtype_size(out_entry->dtype) || out_entry->dtype == DFG_RESOURCE ||
 		out_entry->dtype == DFG_VARIANT)
 		return DFG_ERR(DFG_DATA, "its dtype is not one of tensors");
+	if (!dfg_shape_known(&out_entry->shape))
+		return DFG_ERR(DFG_DATA, "its shape is %s, expected known dimensions", dfg_shape_words(&out_entry->shape).s);
 	DFG_TRY(dfg_shape_bytes(&out_entry->shape, out_entry->dtype, &bytes));
 	if (out_entry->dtype != DFG_STRING && bytes != out_entry->size)
 		return DFG_ERR(DFG_DATA, "%s has %zu bytes, but %" PRIu64 " are stored",

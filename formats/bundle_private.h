@@ -1,16 +1,16 @@
 #pragma once
 
 #include "formats/bundle.h"
+#include "formats/reader.h"
 #include "formats/string_table.h"
 
 /* Shared by the reader of checkpoints, bundle.c, and the writer, bundle_write.c. */
 
-/* Field numbers of bundle.proto and of the shape. */
+/* Field numbers of bundle.proto; those of the header's version and of shapes are in formats/reader.h. */
 enum {
 	HEADER_SHARDS = 1,
 	HEADER_ENDIANNESS = 2,
 	HEADER_VERSION = 3,
-	VERSION_PRODUCER = 1,
 	ENTRY_DTYPE = 1,
 	ENTRY_SHAPE = 2,
 	ENTRY_SHARD = 3,
@@ -18,9 +18,6 @@ enum {
 	ENTRY_SIZE = 5,
 	ENTRY_SUM = 6,
 	ENTRY_SLICES = 7,
-	SHAPE_DIM = 2,
-	SHAPE_UNKNOWN_RANK = 3,
-	DIM_SIZE = 1,
 };
 
 enum { SHARDS_MOST = 4096, PATH_BYTES = 4096 };

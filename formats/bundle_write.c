@@ -97,7 +97,7 @@ static void encode_entry(struct dfg_encoder *encoder, const struct dfg_bundle_en
 static void encode_header(struct dfg_encoder *encoder, uint32_t shards)
 {
 	const size_t version = dfg_encode_mark(encoder);
-	dfg_encode_number(encoder, VERSION_PRODUCER, 1);
+	dfg_encode_number(encoder, VERSIONS_PRODUCER, 1);
 	dfg_encode_head(encoder, HEADER_VERSION, version);
 	dfg_encode_number(encoder, HEADER_SHARDS, shards);
 }
