@@ -347,8 +347,9 @@ struct dfg_op {
 	enum dfg_meaning means;
 
 	/*
-	 * Of an op with DFG_READS or DFG_WRITES: the elements that it accesses, and the operation by which it combines each
-	 * with an update, in input 2 or, if it accesses all elements, 1; NOTHING: the update replaces it. A difference is a sum.
+	 * An op with DFG_READS or DFG_WRITES declares which elements of the state it accesses, and by which operation it combines
+	 * each with an update (NOTHING: the update replaces it; a difference counts as a sum). The update is input 1 if the op
+	 * accesses all elements, else input 2.
 	 */
 	enum dfg_elements elements;
 	enum dfg_meaning combines;

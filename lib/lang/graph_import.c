@@ -384,8 +384,8 @@ struct dfg_err *dfg_graph_node(struct dfg_eval *eval, struct dfg_imported_graph 
 		return dfg_err_note(dfg_op_missing(graph->file.graph->node[of.node].op_name), "%s: node '%s'", graph->path,
 			graph->file.graph->node[of.node].name);
 	if (of.port < 0 || (uint32_t)of.port >= dfg_facts_outputs(graph->file.facts, of.node))
-		return DFG_ERR(DFG_DATA, "%s: node '%s' has %u outputs, so there is no tensor '%s'", graph->path,
-			graph->file.graph->node[of.node].name, dfg_facts_outputs(graph->file.facts, of.node), tensor);
+		return DFG_ERR(DFG_DATA, "%s: there is no tensor '%s': node '%s' has %u outputs", graph->path, tensor,
+			graph->file.graph->node[of.node].name, dfg_facts_outputs(graph->file.facts, of.node));
 	if (site->n > 1)
 		DFG_TRY(application_of(eval, graph, site, 1, &application));
 	if (!application && graph->n_input)

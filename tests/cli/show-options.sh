@@ -29,7 +29,7 @@ is_refused plan 'a plan' --head 3
 is_refused m.jsonl 'a file of metrics' --head 3
 is_refused m.jsonl 'a file of metrics' --node loss
 
-# Of several files the first that an option does not apply to ends the command, and nothing is printed.
+# Nothing is printed for any file if an option does not apply to one of them.
 status 65 "$DFG" show a.npy line.pb --head 1
 has err 'line.pb: --head does not apply to a graph'
 

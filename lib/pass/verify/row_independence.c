@@ -215,7 +215,7 @@ static uint32_t find_mixed(const struct analysis *a, const struct dfg_node *node
 /*
  * The reason why a primitive of control flow mixes rows. Where the batch does not decide, all rows take the same way, which
  * is that of each of them alone; but a Merge must not give rows from one side and the same for all requests from another.
- * The ranks of a loop's values are not inferred, so that a loop over rows is refused for now.
+ * The ranks of a loop's values are not inferred, so a loop over rows is refused.
  */
 static const char *flow(const struct analysis *a, const struct dfg_node *node, uint64_t by_row)
 {
