@@ -88,7 +88,7 @@ static const struct {
 	row_fn *row[DFG_DTYPES];
 	bool adds; /* to pixels of the image, which windows that overlap share */
 } poolings[] = {
-	[DFG_POOL_MAX] = {{DFG_EACH_number(DFG_BY_DTYPE, max_row)}, false},
+	[DFG_POOL_MAX] = {{DFG_EACH_number(DFG_BY_DTYPE, pool_max_row)}, false},
 	[DFG_POOL_MAX_GRADIENT] = {{DFG_EACH_number(DFG_BY_DTYPE, max_grad_row)}, true},
 	[DFG_POOL_MAX_ELEMENTS] = {{DFG_EACH_number(DFG_BY_DTYPE, max_pick_row)}, false},
 	[DFG_POOL_MEAN] = {{DFG_EACH_float(DFG_BY_DTYPE, average_row)}, false},

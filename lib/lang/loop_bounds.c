@@ -41,6 +41,12 @@ static bool is_int(const struct dfg_datum *datum, int64_t *out_value)
 	return datum->kind == DFG_DATUM_NUMBER;
 }
 
+static bool are_ints(const struct dfg_datum *a, const struct dfg_datum *b, int64_t *out_a, int64_t *out_b)
+{
+	*out_a = *out_b = 0;
+	return is_int(a, out_a) && is_int(b, out_b);
+}
+
 /* Checks that the datum is an int or an i32 scalar; `what` names it. */
 static struct dfg_err *check_bound(struct dfg_eval *eval, const struct dfg_datum *datum, const char *what)
 {
@@ -184,7 +190,7 @@ static struct dfg_err *multiply(struct dfg_eval *eval, struct dfg_counting *coun
 	struct dfg_edge in[2], fits;
 	struct dfg_datum wide[2];
 	int64_t x, y;
-	if (is_int(a, &x) & is_int(b, &y)) {
+	if (are_ints(a, b, &x, &y)) {
 		*out_datum = DFG_INT(x * y);
 		return x && y > INT32_MAX / x ? DFG_ERR(DFG_DATA, "%s %lld * %lld", words, (long long)x, (long long)y) : NULL;
 	}
@@ -230,7 +236,7 @@ static struct dfg_err *agree(
 {
 	struct dfg_datum same;
 	int64_t x, y;
-	if (is_int(&a->count, &x) & is_int(&b->count, &y))
+	if (are_ints(&a->count, &b->count, &x, &y))
 		return x == y ? NULL
 					  : DFG_ERR(DFG_DATA, "the sequences differ in length: '%s' has %lld, '%s' has %lld", a->name,
 							(long long)x, b->name, (long long)y);
@@ -259,7 +265,7 @@ static struct dfg_err *choose_end(struct dfg_eval *eval, struct dfg_counting *co
 	counting->end = closed ? closed->count : counting->limit;
 	if (!closed || counting->limit.kind == DFG_DATUM_NONE)
 		return NULL;
-	if (!(is_int(&closed->count, &x) & is_int(&counting->limit, &y)))
+	if (!are_ints(&closed->count, &counting->limit, &x, &y))
 		return binary(eval, "Minimum", &closed->count, &counting->limit, &counting->end);
 	counting->end = DFG_INT(x < y ? x : y);
 	return NULL;
