@@ -1,7 +1,7 @@
 # make            build/dfg                 make check      every test but long ones; installs what is missing
 # make demo       trains a network          make lint       the rules of the code
 # make check-net, check-long: what requires other machines, and what takes long
-# make asan|ubsan|tsan, fuzz, torture, bench, bench-peers, coverage, install, uninstall, dist, deps, clean
+# make asan|ubsan|tsan, fuzz, fuzz-programs, torture, bench, bench-peers, coverage, install, uninstall, dist, deps, clean
 # V=1 shows commands, CC=clang changes the compiler, O=DIR builds elsewhere, CASES=DIR adds cases to check.
 ifeq ($(origin CC),default)
 CC = gcc
@@ -25,6 +25,7 @@ STD = $(sort $(wildcard lib/lang/std/*.dfg))
 OBJECTS = $(LIBRARY:%.c=$(O)/%.o) $(PROTO:%.proto=$(O)/%.pb-c.o) $(if $(STD),$(O)/std.o) $(O)/page.o
 COMMANDS = $(patsubst %.c,$(O)/%.o,$(wildcard cmd/*.c))
 UNIT = $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*.c))
+FUZZ = $(patsubst %.c,$(O)/%.o,$(filter-out %/libfuzzer.c,$(wildcard tests/fuzz.d/*.c)))
 BENCH = $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 PAGES = $(patsubst man/%.in,$(O)/man/%,$(wildcard man/*.in)) $(patsubst man/%,$(O)/man/%,$(wildcard man/*.[1-9]))
 Q = $(if $(V),,@)
@@ -101,7 +102,9 @@ $(O)/man/%: man/%
 
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libdfg.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(EXTRA) -o $@ $^ -lcmocka $(LIBS)
+	$(Q)$(CC) $(EXTRA) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
+
+$(O)/tests/unit/fuzz_corpus: $(FUZZ)
 
 unit: $(UNIT)
 	@tests/run unit $(UNIT)
@@ -128,12 +131,23 @@ asan ubsan tsan:
 
 torture: $(O)/dfg
 	@DFG=$(O)/dfg tests/torture all
-fuzz: asan
+fuzz-programs: asan
 	@DFG=build/asan/dfg tests/run fuzz build/asan/tests/unit/random_programs
+
+# libFuzzer searches each target of tests/fuzz.d for FUZZ_SECONDS, or those that FUZZ_TARGETS names.
+FUZZ_SECONDS = 900
+fuzz:
+	@$(MAKE) --no-print-directory O=build/fuzz CC=clang CFLAGS='-O1 -g' \
+	  EXTRA='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' \
+	  build/fuzz/fuzz_targets
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz_targets build/fuzz/fuzz_targets $(FUZZ_TARGETS)
+$(O)/fuzz_targets: $(FUZZ) $(O)/tests/fuzz.d/libfuzzer.o $(O)/libdfg.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(EXTRA) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 coverage:
 	@$(MAKE) --no-print-directory O=build/coverage CFLAGS='-O0 -g' EXTRA=--coverage check-quick
 	@cd build/coverage && find . -name '*.gcda' -exec gcov -n {} + 2>/dev/null | tests/coverage
-.PHONY: torture fuzz coverage
+.PHONY: torture fuzz fuzz-programs coverage
 
 lint:
 	@tests/lint/run
@@ -175,4 +189,4 @@ clean:
 	rm -rf build
 .PHONY: install uninstall dist clean
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -type f -name '*.d' 2>/dev/null)

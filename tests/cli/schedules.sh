@@ -1,4 +1,4 @@
-# Whatever order ready nodes run in, on one thread or two: every recorded case gives the same. `make fuzz` tries more orders.
+# Whatever order ready nodes run in, on one thread or two: every recorded case gives the same. `make fuzz-programs` tries more orders.
 . "$ROOT/tests/cli/kit"
 ordered_flow
 for seed in $(seq 1 "${SCHEDULES:-15}"); do
