@@ -130,6 +130,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.replicas = distributed->options.replicas,
 		.min_replicas = distributed->options.min_replicas,
 		.servers = dfg_hosts_lanes(&distributed->first),
+		.quorum = distributed->options.quorum,
 		.checks = distributed->options.checks,
 		.restarts = distributed->options.restarts,
 		.note = note,

@@ -60,8 +60,9 @@ static struct dfg_err *parse_sync(struct dfg_replication *replication, bool has_
 {
 	const char *text = replication->sync;
 	replication->servers = text && !strcmp(text, "ps");
-	if (text && !replication->servers && strcmp(text, "allreduce"))
-		return DFG_ERR(DFG_USAGE, "--sync must be allreduce or ps, not '%s'", text);
+	replication->quorum = text ? !strcmp(text, "quorum") : replication->replay != NULL;
+	if (text && !replication->servers && !replication->quorum && strcmp(text, "allreduce"))
+		return DFG_ERR(DFG_USAGE, "--sync must be allreduce, quorum or ps, not '%s'", text);
 	if (!replication->servers)
 		return NULL;
 	if (!has_hosts)
@@ -72,6 +73,50 @@ static struct dfg_err *parse_sync(struct dfg_replication *replication, bool has_
 	if (replication->verify || replication->emulate)
 		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --sync ps: its replicas have the same variables",
 			replication->verify ? "verify-replicas" : "emulate");
+	return NULL;
+}
+
+/* A step that waits for some replicas needs one for each shard; one that is replayed, none. */
+static struct dfg_err *check_need(const struct dfg_replication *replication)
+{
+	long long replicas = replication->n_replicas, need = replication->need;
+	if (replication->replay)
+		return replication->record
+				   ? DFG_ERR(DFG_USAGE, "--record and --replay exclude each other: the files would be the same")
+				   : NULL;
+	if (replicas < 2)
+		return DFG_ERR(DFG_USAGE, "--sync quorum requires --replicas, or --replay with --shards");
+	if (!need)
+		return DFG_ERR(DFG_USAGE, "--sync quorum requires --need: the number of replicas that a step waits for");
+	if (need > replicas)
+		return DFG_ERR(DFG_USAGE, "--need %lld is more than --replicas %lld", need, replicas);
+	if (replication->shards && replication->shards != replicas)
+		return DFG_ERR(DFG_USAGE, "--sync quorum requires a shard for each replica: --shards is %lld, --replicas %lld",
+			(long long)replication->shards, replicas);
+	if (replication->all_reduce == DFG_ALGORITHM_SHM)
+		return DFG_ERR(DFG_USAGE, "--algorithm shm cannot be used with --sync quorum: all would wait for the slowest");
+	return NULL;
+}
+
+struct dfg_err *dfg_replication_check_quorum(
+	const struct dfg_replication *replication, bool trains, const struct dfg_report *report)
+{
+	const char *idle = replication->need     ? "need"
+					   : replication->record ? "record"
+					   : replication->replay ? "replay"
+											 : NULL;
+	if (!replication->quorum)
+		return idle ? DFG_ERR(DFG_USAGE, "--%s requires --sync quorum, not --sync %s", idle,
+						  replication->sync ? replication->sync : "allreduce")
+					: NULL;
+	DFG_TRY(check_need(replication));
+	if (!trains)
+		return DFG_ERR(DFG_USAGE, "--sync quorum requires --data and --target: it takes gradients of some shards");
+	if (replication->n_shards < 2)
+		return DFG_ERR(DFG_USAGE, "--replay requires --shards or --replicas");
+	if (!replication->replay)
+		dfg_report_note(report, "--sync quorum: the results depend on which replicas are first%s",
+			replication->record ? "; --replay gives them again" : "; --record keeps that in a file for --replay");
 	return NULL;
 }
 

@@ -11,7 +11,9 @@
 struct dfg_replication {
 	int64_t replicas, shards;        /* 0: not given */
 	int64_t verify;                  /* steps between two comparisons of the replicas; 0: not given */
-	const char *sync;                /* "allreduce" or "ps"; NULL: allreduce */
+	const char *sync;                /* "allreduce", "quorum" or "ps"; NULL: allreduce, or quorum with `replay` */
+	int64_t need;                    /* shards that a step of a quorum waits for; 0: not given */
+	const char *record, *replay;     /* files of the shards that each step took: app/record.h */
 	const char *emulate;             /* "flip=STEP,REPLICA"; NULL: nothing */
 	int64_t min_replicas;            /* with which the run continues when others are lost; 0: not given */
 	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
@@ -23,6 +25,7 @@ struct dfg_replication {
 	uint32_t n_shards, n_replicas; /* 1 or more */
 	enum dfg_algorithm all_reduce;
 	bool servers; /* the variables are on parameter servers */
+	bool quorum;  /* steps take the contributions of some shards: the first ones, or those of `replay` */
 	struct dfg_replica_checks checks;
 };
 
@@ -41,6 +44,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_replication_default(
  * contradict each other.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts);
+
+/* The same for a run, whose steps may have a quorum. `trains`: it has data and a target. */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_check_quorum(
+	const struct dfg_replication *replication, bool trains, const struct dfg_report *report);
 
 /*
  * Rewrites the graph of a model so that the given tensors are fed a shard of the batch (lib/pass/replicate), and brings

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/distributed.h"
-#include "app/replication.h"
+#include "app/record.h"
 #include "app/trace.h"
 #include "app/variables.h"
 #include "lib/pass/pass.h"
@@ -41,6 +41,7 @@ struct dfg_run_options {
 
 	/* Where the results go, which is the caller's work: dfg_run_check_outputs() finds conflicts. */
 	const char *output, *each, *trace;
+	const char *record, *replay; /* of struct dfg_replication, for conflicts */
 	bool stats, profile;
 };
 #define DFG_RUN_DEFAULTS                                                                                  \
@@ -71,6 +72,7 @@ struct dfg_run {
 	struct dfg_distributed *distributed;       /* NULL: the run is local */
 
 	struct dfg_model model;
+	struct dfg_record record; /* of the shards that steps take */
 	struct dfg_variables variables;
 	uint64_t loaded_step;   /* of the last checkpoint that `load` gave; 0: none */
 	struct dfg_feeds feeds; /* values of --feed and --seed, the same in each step */

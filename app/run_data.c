@@ -164,6 +164,7 @@ static struct dfg_err *open_all(struct training *t)
 			t->run->options->checkpoint, (unsigned long long)t->at.sample, (long long)t->dataset.samples);
 	DFG_TRY(plan_steps(t));
 	DFG_TRY(dfg_metrics_open(t->run->options->metrics, t->run->options->times, t->at.step, &t->metrics));
+	DFG_TRY(dfg_record_open(&run->record, run->model.shards, t->at.step));
 	t->aggregation.fetch = dfg_zeros(run->fetch.count, sizeof *t->aggregation.fetch);
 	t->aggregation.count = t->aggregation.fetch ? run->fetch.count : 0;
 	return t->aggregation.fetch ? NULL : dfg_no_memory("the batches");
@@ -205,6 +206,7 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 		dfg_tensor_release(&t->value[i]);
 	if (run->distributed)
 		run->distributed->step = t->at.step + 1;
+	run->record.step = t->at.step + 1;
 	struct dfg_err *err = dfg_plan_run(t->plan, t->feeds.value, t->value);
 	err = dfg_err_note(err, "step %llu", (unsigned long long)t->at.step + 1);
 	DFG_TRY(dfg_err_of_file(err, run->model.file.graph.source));
@@ -288,6 +290,7 @@ static struct dfg_err *all_steps(struct training *t)
 		DFG_TRY(dfg_checkpointing_commit(&t->checkpointing, t->run, &t->at));
 	t->watch->hide(t->watch->arg);
 	dfg_best_report(&t->best, t->run, t->at.step, &t->at.best);
+	dfg_record_report(&t->run->record, t->run->input.report);
 	return NULL;
 }
 
@@ -326,6 +329,7 @@ struct dfg_err *dfg_run_data(
 		err = all_steps(&t);
 	watch->hide(watch->arg);
 	err = dfg_err_join(err, dfg_metrics_close(&t.metrics));
+	err = dfg_err_join(err, dfg_record_close(&run->record));
 	if (!err)
 		err = finish(&t, out_results, out_stopped);
 	for (uint32_t i = 0; t.value && i < t.totals.fetch.count; i++)

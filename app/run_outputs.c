@@ -11,6 +11,8 @@ static struct dfg_err *add_files(const struct dfg_run_options *o, const char *gr
 	DFG_TRY(dfg_files_add_words(files, "--feed", &o->feed));
 	DFG_TRY(dfg_files_add_words(files, "--data", &o->data));
 	DFG_TRY(dfg_files_add_words(files, "--eval-data", &o->eval_data));
+	DFG_TRY(dfg_files_add_read(files, "--replay", o->replay));
+	DFG_TRY(dfg_files_add_written(files, "--record", o->record));
 	for (size_t i = 0; i < o->load.count;
 		 i++) /* loading from FILE and saving to it is safe: it is replaced atomically */
 		if (!o->save || !dfg_same_file(o->load.word[i], o->save))
@@ -81,6 +83,7 @@ struct dfg_err *dfg_run_check_outputs(const struct dfg_run_options *o, const cha
 	DFG_TRY(check_files(o, graph));
 	DFG_TRY(dfg_check_text_path("--metrics", o->metrics, "lines of JSON"));
 	DFG_TRY(dfg_check_text_path("--trace", o->trace, "JSON"));
+	DFG_TRY(dfg_check_text_path("--record", o->record, "lines of text"));
 	return try_outputs(o);
 }
 

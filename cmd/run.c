@@ -93,12 +93,23 @@ static const struct dfg_opt distributed_rows[] = {
 	{0},
 };
 
+static const struct dfg_opt quorum_rows[] = {
+	{"need", .takes = "K", .number = &dfg_shared.replication.need, .least = 1,
+		.help = "With --sync quorum: a step takes the first K shards, and drops the others."},
+	{"record", .takes = "FILE", .text = &dfg_shared.replication.record,
+		.help = "Write to FILE which shards each step took."},
+	{"replay", .takes = "FILE", .text = &dfg_shared.replication.replay,
+		.help = "Let each step take the shards of FILE, on any number of replicas: the bits are those of its run."},
+	{0},
+};
+
 static const struct dfg_opt options[] = {
 	{.rows = input_rows},
 	{.rows = training_rows},
 	{.rows = execution_rows},
 	{.rows = distributed_rows},
 	{.rows = dfg_replication_options},
+	{.rows = quorum_rows},
 	{.rows = dfg_graph_in_options},
 	{0},
 };
@@ -176,6 +187,7 @@ static struct dfg_err *check_options(void)
 	DFG_TRY(dfg_check_hosts_given());
 	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
+	DFG_TRY(dfg_replication_check_quorum(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
 	if (device && strcmp(device, "cpu"))
@@ -261,7 +273,8 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, O.each ? NULL : &restarts,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
-		&dfg_stderr, dfg_launch_table_watch(&table), dfg_shared.replication.servers};
+		&dfg_stderr, dfg_launch_table_watch(&table), dfg_shared.replication.servers,
+		dfg_shared.replication.quorum && !dfg_shared.replication.replay};
 	dfg_shared.placement.data[0] = &O.data;
 	dfg_shared.placement.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
 	DFG_TRY(dfg_distributed_open(&options, &distributed));
@@ -283,6 +296,8 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	struct dfg_trace *trace = NULL;
 	dfg_globals.usage = true;
 	DFG_TRY(check_options());
+	O.record = dfg_shared.replication.record;
+	O.replay = dfg_shared.replication.replay;
 	DFG_TRY(dfg_run_check_outputs(&O, *operands, dfg_globals.json));
 	dfg_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(O.trace, &trace) : NULL;

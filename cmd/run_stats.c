@@ -175,5 +175,9 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		dfg_json_uint(json, lines[i].value);
 	}
 	print_traffic(run->distributed, json);
+	if (run->record.quorum.arg) {
+		dfg_talk("dropped %llu", (unsigned long long)run->record.dropped);
+		dfg_json_key(json, "dropped"), dfg_json_uint(json, run->record.dropped);
+	}
 	dfg_json_close(json, '}');
 }

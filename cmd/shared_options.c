@@ -59,9 +59,10 @@ const struct dfg_opt dfg_replication_options[] = {
 		.help = "Train R copies of the model, each on a part of the batch (1)."},
 	{"shards", .takes = "S", .number = &S.replication.shards, .least = 1,
 		.help = "Cut each batch into S shards, whose gradients are reduced in one order (R)."},
-	{"sync", .takes = "allreduce|ps", .text = &S.replication.sync,
-		.help = "Keep the variables on each replica, or on the hosts of job=ps, to which replicas send their gradients "
-				"(allreduce)."},
+	{"sync", .takes = "allreduce|quorum|ps", .text = &S.replication.sync,
+		.help =
+			"Keep the variables on each replica, or on the hosts of job=ps, to which replicas send their gradients; "
+			"quorum: a step does not wait for the slowest replicas (allreduce)."},
 	{"min-replicas", .takes = "M", .number = &S.replication.min_replicas, .least = 1,
 		.help = "If replicas are lost, continue with the others while at least M are left (R)."},
 	{"verify-replicas", .takes = "K", .number = &S.replication.verify, .least = 1,

@@ -40,6 +40,7 @@ enum dfg_packet_kind {
 	DFG_PACKET_END,       /* the last request */
 	/* The kinds below are handled at once, also while a step runs. */
 	DFG_PACKET_FAIL,  /* a step, a code and words: the step failed on another worker. No answer */
+	DFG_PACKET_SKIP,  /* a step: its result is not needed, as other replicas were first. No answer */
 	DFG_PACKET_PING,  /* -> a pong */
 	DFG_PACKET_PONG,  /* the worker's monotonic clock, in ns */
 	DFG_PACKET_LEAVE, /* from a worker: its replica should take part in no further step. No answer */

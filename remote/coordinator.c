@@ -23,7 +23,9 @@ struct dfg_err *dfg_coordinator_new(
 	coordinator->traffic = dfg_zeros(workers * workers, sizeof *coordinator->traffic);
 	coordinator->asked_link = dfg_zeros(workers, sizeof(struct dfg_link *));
 	coordinator->replica = dfg_zeros(coordinator->options.replicas, sizeof *coordinator->replica);
-	bool all = coordinator->state && coordinator->traffic && coordinator->asked_link && coordinator->replica;
+	coordinator->absent = dfg_zeros(coordinator->options.replicas, sizeof *coordinator->absent);
+	bool all = coordinator->state && coordinator->traffic && coordinator->asked_link && coordinator->replica &&
+			   coordinator->absent;
 	struct dfg_err *err = all ? NULL : dfg_no_memory("the coordinator");
 	for (uint32_t r = 0; r < coordinator->options.replicas && !err; r++)
 		coordinator->replica[r].member = true;
@@ -36,6 +38,7 @@ struct dfg_err *dfg_coordinator_new(
 		dfg_free(coordinator->traffic);
 		dfg_free(coordinator->asked_link);
 		dfg_free(coordinator->replica);
+		dfg_free(coordinator->absent);
 		dfg_free(coordinator);
 		return err;
 	}
@@ -140,7 +143,7 @@ struct dfg_link_sink dfg_coordinator_sink(struct dfg_coordinator *coordinator)
 void dfg_coordinator_ask(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_packet *packet)
 {
 	struct worker_state *state = &coordinator->state[worker];
-	state->asked = packet->number = ++coordinator->asked;
+	state->asked = state->sent = packet->number = ++coordinator->asked;
 	state->stopped = false;
 	struct dfg_err *err = dfg_packet_send(packet, state->link);
 	if (!err)
@@ -165,15 +168,19 @@ void dfg_coordinator_drop_answers(struct dfg_coordinator *coordinator)
 	}
 }
 
-static void take_answers(struct dfg_coordinator *coordinator)
+void dfg_coordinator_take_answers(struct dfg_coordinator *coordinator)
 {
 	struct dfg_packet packet;
 	while (dfg_inbox_take(&coordinator->inbox, &packet)) {
 		struct worker_state *state = &coordinator->state[packet.peer];
+		if (packet.kind == DFG_PACKET_ANSWER && packet.number > state->answered)
+			state->answered = packet.number;
 		if (packet.kind != DFG_PACKET_ANSWER || packet.number != state->asked) {
-			dfg_packet_release(&packet); /* the answer to a request that is no longer waited for */
+			dfg_coordinator_take_late(coordinator, &packet);
+			dfg_packet_release(&packet);
 			continue;
 		}
+		state->arrived = ++coordinator->arrivals;
 		state->asked = 0;
 		state->answer = packet;
 		state->err = dfg_packet_get_error(&state->answer);
@@ -181,8 +188,7 @@ static void take_answers(struct dfg_coordinator *coordinator)
 	}
 }
 
-/* Whether a worker has still to answer; *out_first is set to the first failed worker found, if it was not set. */
-static bool poll_answers(struct dfg_coordinator *coordinator, uint32_t *first)
+bool dfg_coordinator_poll_answers(struct dfg_coordinator *coordinator, uint32_t *first)
 {
 	bool waiting = false;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
@@ -228,8 +234,7 @@ static bool fail_rest(struct dfg_coordinator *coordinator, uint64_t step, uint32
 	return told;
 }
 
-/* Waits for the event, or until the deadline. */
-static void wait_for_more(struct dfg_coordinator *coordinator, uint32_t seen, uint64_t until)
+void dfg_coordinator_wait(struct dfg_coordinator *coordinator, uint32_t seen, uint64_t until)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
@@ -334,7 +339,7 @@ static bool has_answered(const struct dfg_coordinator *coordinator, uint32_t rep
 	return any;
 }
 
-static void note_outcome(struct dfg_coordinator *coordinator)
+void dfg_coordinator_note_outcome(struct dfg_coordinator *coordinator)
 {
 	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
 		coordinator->replica[r].done = has_answered(coordinator, r) && culprit_in(coordinator, r) == DFG_NONE;
@@ -346,12 +351,17 @@ static void note_outcome(struct dfg_coordinator *coordinator)
 
 struct dfg_err *dfg_coordinator_outcome(struct dfg_coordinator *coordinator, uint64_t step, enum spread spread)
 {
-	uint32_t first = DFG_NONE;
+	return dfg_coordinator_outcome_after(coordinator, step, spread, DFG_NONE);
+}
+
+struct dfg_err *dfg_coordinator_outcome_after(
+	struct dfg_coordinator *coordinator, uint64_t step, enum spread spread, uint32_t first)
+{
 	uint64_t until = 0;
 	for (;;) {
 		uint32_t seen = atomic_load(&coordinator->event.word);
-		take_answers(coordinator);
-		if (!poll_answers(coordinator, &first))
+		dfg_coordinator_take_answers(coordinator);
+		if (!dfg_coordinator_poll_answers(coordinator, &first))
 			break;
 		if (step && first != DFG_NONE && fail_rest(coordinator, step, first, spread) && spread != TO_WAITING)
 			until = grace(coordinator);
@@ -361,9 +371,9 @@ struct dfg_err *dfg_coordinator_outcome(struct dfg_coordinator *coordinator, uin
 			continue;
 		}
 		uint64_t due = dfg_coordinator_name_slow(coordinator);
-		wait_for_more(coordinator, seen, until ? until : due);
+		dfg_coordinator_wait(coordinator, seen, until ? until : due);
 	}
-	note_outcome(coordinator);
+	dfg_coordinator_note_outcome(coordinator);
 	struct dfg_err *err = choose_error(coordinator, first);
 	if (err && err->code == DFG_UNAVAILABLE)
 		coordinator->broken = true; /* two live workers may have lost each other */
@@ -495,13 +505,13 @@ static struct dfg_err *setup_answers(struct dfg_coordinator *coordinator, double
 	bool hurried = false;
 	for (;;) {
 		uint32_t seen = atomic_load(&coordinator->event.word);
-		take_answers(coordinator);
-		if (!poll_answers(coordinator, &first) || dfg_now() >= until)
+		dfg_coordinator_take_answers(coordinator);
+		if (!dfg_coordinator_poll_answers(coordinator, &first) || dfg_now() >= until)
 			break;
 		if (first != DFG_NONE && !hurried && until > dfg_now() + moment)
 			until = dfg_now() + moment;
 		hurried = first != DFG_NONE;
-		wait_for_more(coordinator, seen, until);
+		dfg_coordinator_wait(coordinator, seen, until);
 	}
 	struct dfg_err *err = choose_error(coordinator, first);
 	if (!err)
@@ -562,5 +572,6 @@ void dfg_coordinator_free(struct dfg_coordinator *coordinator)
 	dfg_free(coordinator->traffic);
 	dfg_free(coordinator->asked_link);
 	dfg_free(coordinator->replica);
+	dfg_free(coordinator->absent);
 	dfg_free(coordinator);
 }

@@ -15,7 +15,11 @@ struct worker_node {
 
 struct worker_state {
 	struct dfg_link *link;
-	uint64_t asked; /* the number of the unanswered request; 0: none */
+	uint64_t asked;          /* the number of the unanswered request that is waited for; 0: none */
+	uint64_t sent, answered; /* numbers of the last request, and of the last that was answered */
+	uint64_t mark;           /* the last request before the step before this one, with a quorum */
+	uint64_t update[2];      /* the last update runs, latest first */
+	uint64_t arrived;        /* order in which the answer arrived among all answers */
 	struct dfg_packet answer;
 	struct dfg_err *err;           /* the answer, where it is an error */
 	bool told;                     /* the error only repeats another worker's failure, of which this worker was told */
@@ -43,6 +47,11 @@ struct replica_state {
 	bool named_slow;  /* the user was told that the others wait for it */
 	bool waited;      /* all its workers had their buckets, so they began the update of the step */
 	uint64_t version; /* of its variables: replicas with the same version have the same ones */
+
+	/* With a quorum: coordinator_quorum.c. */
+	bool taken;   /* a contribution of it counts in this step */
+	bool torn;    /* an update that was not waited for has failed */
+	uint64_t due; /* the version that it has when all its workers have answered; 0: no other than now */
 };
 
 /* The part of a step that one worker of each replica runs. */
@@ -91,7 +100,10 @@ struct dfg_coordinator {
 	uint32_t blamed;              /* the worker that answered with the last error; DFG_NONE: the error was no answer */
 	_Atomic uint64_t pings;
 	uint64_t step;
-	uint32_t width; /* workers of a replica */
+	uint32_t width;    /* workers of a replica */
+	uint64_t arrivals; /* number of answers that have arrived */
+	bool *
+		absent; /* by replica: it takes no part in this step, since it is more than a step late; all false without a quorum */
 
 	struct compute_times compute_times;
 	struct replica_state *replica; /* by replica; the number of members is backend.replicas */
@@ -153,6 +165,16 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_explain(
 	struct dfg_coordinator *coordinator, const struct step_plan *plan, uint32_t worker, struct dfg_err *err);
 
+/* Takes the answers that have arrived, without waiting. */
+void dfg_coordinator_take_answers(struct dfg_coordinator *coordinator);
+
+/*
+ * Whether a worker has still to answer; *first is set to the first failed worker found, if it was not set. Then waits for
+ * the event, or until the deadline, 0: none.
+ */
+bool dfg_coordinator_poll_answers(struct dfg_coordinator *coordinator, uint32_t *first);
+void dfg_coordinator_wait(struct dfg_coordinator *coordinator, uint32_t seen, uint64_t until);
+
 /* How a failure on one worker ends the requests of others. */
 enum spread {
 	TO_ALL,     /* the step fails on all workers, at once */
@@ -163,6 +185,34 @@ enum spread {
 /* dfg_coordinator_answers() in a step, which keeps the answers also on error, for replicas that are `done`. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_outcome(
 	struct dfg_coordinator *coordinator, uint64_t step, enum spread spread);
+
+/* The same after `first` was found to have failed; DFG_NONE: none was. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_outcome_after(
+	struct dfg_coordinator *coordinator, uint64_t step, enum spread spread, uint32_t first);
+
+/* Sets what replicas are `done` with, from the answers. */
+void dfg_coordinator_note_outcome(struct dfg_coordinator *coordinator);
+
+/* coordinator_quorum.c: an answer that no request waits for. */
+void dfg_coordinator_take_late(struct dfg_coordinator *coordinator, struct dfg_packet *packet);
+
+/*
+ * With a quorum, some replicas may still have requests of earlier steps. Begins a step: those that are more than a step
+ * late take no part; waits until at least `need` do.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_begin_quorum(struct dfg_coordinator *coordinator, uint32_t need);
+
+/* Whether the replica has not answered all requests. Waits until all have. */
+bool dfg_coordinator_is_busy(const struct dfg_coordinator *coordinator, uint32_t replica);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_catch_up(struct dfg_coordinator *coordinator);
+
+/* Notes the versions of replicas that have done the updates which nothing waited for. */
+void dfg_coordinator_settle(struct dfg_coordinator *coordinator);
+
+struct plan_run;
+/* dfg_coordinator_outcome() of a run of a step with a quorum. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_quorum(
+	struct dfg_coordinator *coordinator, uint64_t step, const struct plan_run *run);
 
 /* coordinator_epoch.c: whether the run survives the loss of a replica, and whether the worker is of one that takes part. */
 bool dfg_coordinator_is_elastic(const struct dfg_coordinator *coordinator);
@@ -238,10 +288,9 @@ void dfg_coordinator_drop_plans(struct dfg_coordinator *coordinator);
 struct plan_run {
 	const struct dfg_tensor *const *feeds; /* by replica; NULL: the plan does not run there */
 	struct dfg_tensor *const *fetches;     /* by replica; NULL: they are not wanted */
-	uint64_t sharded;                      /* number of the sharded step that it is of; 0: it is of none */
-	uint32_t shards;
-	int64_t batch;
-	const uint32_t *shard; /* by replica; NULL: it is the update run */
+	const struct dfg_group_step *sharded;  /* the step that it is of; NULL: none */
+	const uint32_t *shard;                 /* by replica; NULL: it is the update run */
+	uint32_t need; /* of a compute run that may be ended when as many replicas have done it: their number */
 	enum spread spread;
 	bool waits;   /* an update run that only waits for its buckets */
 	bool of_done; /* it is only on members that are `done` with the run before */
@@ -255,10 +304,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run_on(
 	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run, struct dfg_err **out_lost);
 
 /* coordinator_replicas.c */
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_compute(
-	struct dfg_session_backend *backend, uint32_t plan, uint64_t step, const struct dfg_shard_run *runs, uint32_t n);
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_update(struct dfg_session_backend *backend, uint32_t plan, uint64_t step,
-	uint32_t shards, int64_t batch, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_compute(struct dfg_session_backend *backend, uint32_t plan,
+	const struct dfg_group_step *step, struct dfg_shard_run *runs, uint32_t n, uint32_t need);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_update(struct dfg_session_backend *backend, uint32_t plan,
+	const struct dfg_group_step *step, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_note_stream(struct dfg_coordinator *coordinator, const char *name);
 void dfg_coordinator_drop_streams(struct dfg_coordinator *coordinator);
 

@@ -59,10 +59,13 @@ static struct dfg_err *run_on_all(struct dfg_coordinator *coordinator, struct st
 	struct dfg_err *err = new_lists(coordinator, n_fetch, &lists);
 	*out_lost = NULL;
 	for (uint32_t r = 0; r < replicas && !err; r++) {
+		bool holds = run->sharded && run->sharded->holds;
 		bool runs = coordinator->replica[r].member && (!run->of_done || coordinator->replica[r].done);
+		runs &= !holds || !coordinator->absent[r];
 		runs &= run->sharded || !coordinator->options.servers || r == dfg_coordinator_lead(coordinator);
 		lists.feeds[r] = !runs ? NULL : feeds ? feeds : &no_feeds;
-		if (!run->waits && (elastic || r == dfg_coordinator_lead(coordinator)))
+		if (!run->waits &&
+			(elastic || (holds ? coordinator->replica[r].taken : r == dfg_coordinator_lead(coordinator))))
 			lists.fetches[r] = lists.value + (size_t)r * n_fetch;
 	}
 	run->feeds = lists.feeds;
@@ -135,7 +138,8 @@ static struct dfg_err *copy_state(struct dfg_packet *answer, struct dfg_packet *
 static bool is_older(const struct dfg_coordinator *coordinator, uint32_t replica)
 {
 	uint64_t newest = coordinator->replica[dfg_coordinator_lead(coordinator)].version;
-	return coordinator->replica[replica].member && coordinator->replica[replica].version < newest;
+	const struct replica_state *state = &coordinator->replica[replica];
+	return state->member && state->version < newest && !dfg_coordinator_is_busy(coordinator, replica);
 }
 
 /* Reads the variables of the lead, and writes the requests for the members that have older ones. Lanes have the lead's. */
@@ -167,7 +171,7 @@ static struct dfg_err *send_state(struct dfg_coordinator *coordinator, struct df
 	uint64_t newest = coordinator->replica[dfg_coordinator_lead(coordinator)].version;
 	DFG_TRY(read_state(coordinator, request));
 	for (uint32_t w = 0; w < coordinator->options.workers; w++)
-		if (is_older(coordinator, w / coordinator->width) && !dfg_coordinator_is_lane(coordinator, w))
+		if (request[w].kind == DFG_PACKET_ADOPT)
 			dfg_coordinator_ask(coordinator, w, &request[w]);
 	struct dfg_err *err = dfg_coordinator_outcome(coordinator, 0, TO_ALL);
 	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
@@ -180,6 +184,7 @@ static struct dfg_err *send_state(struct dfg_coordinator *coordinator, struct df
 struct dfg_err *dfg_coordinator_make_equal(struct dfg_coordinator *coordinator)
 {
 	bool any = false;
+	dfg_coordinator_settle(coordinator);
 	for (uint32_t r = 0; r < coordinator->options.replicas; r++)
 		any |= is_older(coordinator, r);
 	if (!any)
@@ -192,39 +197,55 @@ struct dfg_err *dfg_coordinator_make_equal(struct dfg_coordinator *coordinator)
 	return err;
 }
 
-static struct dfg_err *compute(struct dfg_coordinator *coordinator, struct step_plan *plan, uint64_t step,
-	const struct dfg_shard_run *runs, uint32_t n)
+static struct dfg_err *compute(struct dfg_coordinator *coordinator, struct step_plan *plan,
+	const struct dfg_group_step *step, struct dfg_shard_run *runs, uint32_t n, uint32_t need)
 {
 	struct lists lists;
 	struct dfg_err *lost, *err = new_lists(coordinator, 0, &lists);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		uint32_t replica = dfg_coordinator_member(coordinator, runs[i].replica);
+		if (coordinator->absent[replica])
+			continue;
 		lists.feeds[replica] = runs[i].feeds ? runs[i].feeds : &no_feeds;
 		lists.fetches[replica] = runs[i].fetches;
 		lists.shard[replica] = runs[i].shard.number;
 	}
-	const struct plan_run run = {.feeds = lists.feeds,
-		.fetches = lists.fetches,
-		.sharded = step,
-		.shards = runs[0].shard.shards,
-		.batch = runs[0].shard.batch,
-		.shard = lists.shard};
+	const struct plan_run run = {
+		.feeds = lists.feeds, .fetches = lists.fetches, .sharded = step, .need = need, .shard = lists.shard};
 	if (!err)
 		err = dfg_coordinator_run_on(coordinator, plan, &run, &lost);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct replica_state *replica = &coordinator->replica[dfg_coordinator_member(coordinator, runs[i].replica)];
+		runs[i].taken = replica->done && lists.feeds[replica - coordinator->replica];
+		replica->taken |= runs[i].taken;
+	}
 	free_lists(&lists, 0);
 	return err;
 }
 
-struct dfg_err *dfg_coordinator_compute(
-	struct dfg_session_backend *backend, uint32_t plan, uint64_t step, const struct dfg_shard_run *runs, uint32_t n)
+/* The first compute run of a step: with a quorum, replicas may be late. */
+static struct dfg_err *begin_compute(struct dfg_coordinator *coordinator, const struct dfg_group_step *step)
+{
+	struct dfg_err *err = NULL;
+	if (step->number == coordinator->sharded)
+		return NULL;
+	dfg_coordinator_drop_streams(coordinator);
+	if (coordinator->options.quorum && !step->holds)
+		err = dfg_coordinator_catch_up(coordinator);
+	return err ? err : dfg_coordinator_make_equal(coordinator);
+}
+
+struct dfg_err *dfg_coordinator_compute(struct dfg_session_backend *backend, uint32_t plan,
+	const struct dfg_group_step *step, struct dfg_shard_run *runs, uint32_t n, uint32_t need)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	pthread_mutex_lock(&coordinator->request_lock);
-	if (step != coordinator->sharded)
-		dfg_coordinator_drop_streams(coordinator);
-	struct dfg_err *err = dfg_coordinator_make_equal(coordinator);
+	bool begins = step->number != coordinator->sharded;
+	struct dfg_err *err = begin_compute(coordinator, step);
+	if (!err && begins && step->holds)
+		err = dfg_coordinator_begin_quorum(coordinator, need);
 	if (!err)
-		err = compute(coordinator, &coordinator->plan[plan], step, runs, n);
+		err = compute(coordinator, &coordinator->plan[plan], step, runs, n, need);
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
@@ -283,6 +304,16 @@ static struct dfg_err *update_in_two(struct dfg_coordinator *coordinator, struct
 	return NULL;
 }
 
+/* With a quorum, late replicas first complete their updates. */
+static struct dfg_err *compare(struct dfg_coordinator *coordinator)
+{
+	if (coordinator->options.quorum) {
+		DFG_TRY(dfg_coordinator_catch_up(coordinator));
+		DFG_TRY(dfg_coordinator_make_equal(coordinator));
+	}
+	return dfg_coordinator_verify(coordinator);
+}
+
 /* The step is over: what is lost now is only noted. */
 static struct dfg_err *check_replicas(struct dfg_coordinator *coordinator)
 {
@@ -292,7 +323,7 @@ static struct dfg_err *check_replicas(struct dfg_coordinator *coordinator)
 	if (coordinator->updates == checks->flip_step)
 		DFG_TRY(dfg_coordinator_damage(coordinator, checks->flip_replica));
 	do
-		err = checks->every && coordinator->updates % checks->every == 0 ? dfg_coordinator_verify(coordinator) : NULL;
+		err = checks->every && coordinator->updates % checks->every == 0 ? compare(coordinator) : NULL;
 	while (dfg_coordinator_continues(coordinator, &err));
 	return err;
 }
@@ -318,14 +349,14 @@ static struct dfg_err *update(struct dfg_coordinator *coordinator, struct step_p
 	return err;
 }
 
-struct dfg_err *dfg_coordinator_update(struct dfg_session_backend *backend, uint32_t plan, uint64_t step,
-	uint32_t shards, int64_t batch, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+struct dfg_err *dfg_coordinator_update(struct dfg_session_backend *backend, uint32_t plan,
+	const struct dfg_group_step *step, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&coordinator->request_lock);
 	bool elastic = dfg_coordinator_is_elastic(coordinator);
-	struct plan_run run = {.sharded = step, .shards = shards, .batch = batch, .spread = elastic ? TO_WAITING : TO_ALL};
+	struct plan_run run = {.sharded = step, .spread = elastic ? TO_WAITING : TO_ALL};
 	if (plan != DFG_NONE || coordinator->streams)
 		err = update(coordinator, plan != DFG_NONE ? &coordinator->plan[plan] : NULL, &run, feeds, out_fetches);
 	dfg_coordinator_drop_streams(coordinator);
@@ -361,7 +392,7 @@ struct dfg_err *dfg_coordinator_find_shared(
 	const struct dfg_coordinator_options *options = &coordinator->options;
 	uint32_t first = worker % coordinator->width;
 	bool reduces = !options->servers || dfg_coordinator_is_lane(coordinator, worker);
-	*out_shared = options->algorithm != DFG_ALGORITHM_DIRECT && reduces;
+	*out_shared = options->algorithm != DFG_ALGORITHM_DIRECT && reduces && !options->quorum;
 	for (uint32_t i = first + coordinator->width; i < options->workers && *out_shared; i += coordinator->width) {
 		const char *name = coordinator->transport(coordinator->transport_arg, first, i);
 		*out_shared = !strcmp(name, "shm");

@@ -28,7 +28,8 @@ void dfg_coordinator_begin_compute(struct dfg_coordinator *coordinator)
 	struct compute_times *times = &coordinator->compute_times;
 	times->began = dfg_now();
 	times->due = 0;
-	if (times->count < SLOW_LEAST || !coordinator->options.note || coordinator->backend.replicas < 2)
+	bool waits = !coordinator->options.quorum;
+	if (!waits || times->count < SLOW_LEAST || !coordinator->options.note || coordinator->backend.replicas < 2)
 		return;
 	uint64_t limit = median(times) * SLOW_FACTOR;
 	times->due = times->began + (limit < slow_ns ? slow_ns : limit);

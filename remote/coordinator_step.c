@@ -243,6 +243,28 @@ static bool is_follower(const struct dfg_coordinator *coordinator, const struct 
 	return is_update(run) && coordinator->options.servers && !lead;
 }
 
+static void put_bits(struct dfg_packet *packet, const bool *bit, uint32_t count)
+{
+	uint32_t words = bit ? (count + 63) / 64 : 0;
+	dfg_packet_put(packet, words);
+	for (uint32_t i = 0; i < words; i++) {
+		uint64_t word = 0;
+		for (uint32_t k = 0; k < 64 && i * 64 + k < count; k++)
+			word |= (uint64_t)bit[i * 64 + k] << k;
+		dfg_packet_put(packet, word);
+	}
+}
+
+/* Writes whose contributions count. */
+static void put_taken(
+	const struct dfg_coordinator *coordinator, const struct dfg_group_step *step, struct dfg_packet *packet)
+{
+	dfg_packet_put(packet, step->holds);
+	dfg_packet_put(packet, step->turn);
+	put_bits(packet, step->taken, step->shards);
+	put_bits(packet, step->holds ? coordinator->absent : NULL, coordinator->options.replicas);
+}
+
 /* Writes the step of shards that a run is of. */
 static void put_shards(
 	const struct dfg_coordinator *coordinator, const struct plan_run *run, uint32_t worker, struct dfg_packet *packet)
@@ -250,11 +272,12 @@ static void put_shards(
 	uint32_t replica = worker / coordinator->width;
 	bool ends = is_follower(coordinator, run, worker);
 	dfg_packet_put(packet, run->fetches[replica] != NULL);
-	dfg_packet_put(packet, run->sharded);
+	dfg_packet_put(packet, run->sharded ? run->sharded->number : 0);
 	if (!run->sharded)
 		return;
-	dfg_packet_put(packet, run->shards);
-	dfg_packet_put(packet, (uint64_t)run->batch);
+	dfg_packet_put(packet, run->sharded->shards);
+	dfg_packet_put(packet, (uint64_t)run->sharded->batch);
+	put_taken(coordinator, run->sharded, packet);
 	dfg_packet_put(packet, run->waits   ? DFG_RUN_WAITS
 						   : run->shard ? DFG_RUN_COMPUTES
 						   : ends       ? DFG_RUN_ENDS
@@ -284,9 +307,10 @@ static void ask_run(struct dfg_coordinator *coordinator, struct step_plan *plan,
 static void begin_traffic(struct dfg_coordinator *coordinator, const struct plan_run *run)
 {
 	size_t workers = coordinator->options.workers;
-	if (!run->sharded || run->sharded != coordinator->sharded)
+	uint64_t sharded = run->sharded ? run->sharded->number : 0;
+	if (!sharded || sharded != coordinator->sharded)
 		memset(coordinator->traffic, 0, workers * workers * sizeof *coordinator->traffic);
-	coordinator->sharded = run->sharded;
+	coordinator->sharded = sharded;
 }
 
 /* Names the shard whose compute run failed. Takes err. */
@@ -348,7 +372,8 @@ struct dfg_err *dfg_coordinator_run_on(
 			ask_run(coordinator, plan, run, step, w);
 	if (run->shard)
 		dfg_coordinator_begin_compute(coordinator);
-	struct dfg_err *err = dfg_coordinator_outcome(coordinator, step, run->spread);
+	struct dfg_err *err = run->sharded && run->sharded->holds ? dfg_coordinator_quorum(coordinator, step, run)
+															  : dfg_coordinator_outcome(coordinator, step, run->spread);
 	if (run->shard)
 		dfg_coordinator_end_compute(coordinator);
 	if (err && !survives(coordinator, run, err)) {

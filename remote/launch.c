@@ -255,6 +255,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.replicas = launch->options.replicas,
 		.min_replicas = launch->options.min_replicas,
 		.servers = launch->options.servers,
+		.quorum = launch->options.quorum,
 		.checks = launch->options.checks,
 		.note = launch->options.note,
 		.revive = launch->options.restarts && *launch->options.restarts > 0 ? dfg_launch_revive : NULL,

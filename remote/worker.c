@@ -254,8 +254,11 @@ static struct dfg_err *do_at_once(struct dfg_worker *worker, const struct dfg_me
 	}
 	DFG_TRY(dfg_packet_of(DFG_LAUNCHER, message, &packet));
 	uint64_t step = dfg_packet_get(&packet);
-	struct dfg_err *err = dfg_packet_get_error(&packet);
+	bool skips = message->key.number == DFG_PACKET_SKIP;
+	struct dfg_err *err = skips ? NULL : dfg_packet_get_error(&packet);
 	dfg_packet_release(&packet);
+	if (skips && atomic_load(&worker->rendezvous))
+		dfg_worker_skip(worker, step);
 	if (err)
 		dfg_worker_fail(worker, step, err);
 	return NULL;
@@ -266,7 +269,9 @@ static struct dfg_err *take_control(struct dfg_worker *worker, uint32_t peer, st
 	if (peer != DFG_LAUNCHER)
 		return DFG_ERR(DFG_PROTOCOL, "another worker sent a request: only the launcher may");
 	atomic_store(&worker->heard, dfg_now());
-	if (message->key.number == DFG_PACKET_PING || message->key.number == DFG_PACKET_FAIL)
+	bool at_once = message->key.number == DFG_PACKET_PING || message->key.number == DFG_PACKET_FAIL ||
+				   message->key.number == DFG_PACKET_SKIP;
+	if (at_once)
 		return do_at_once(worker, message);
 	return dfg_inbox_deliver(&worker->inbox, peer, message);
 }

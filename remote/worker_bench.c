@@ -86,7 +86,9 @@ static struct dfg_err *run_calls(struct dfg_worker *worker, struct bench *bench,
 		bool warm = i < warmup;
 		if (i == warmup)
 			before = dfg_now();
-		dfg_group_join(bench->group, ++worker->benched, bench->replicas, bench->replicas);
+		const struct dfg_group_step step = {
+			.number = ++worker->benched, .shards = bench->replicas, .batch = bench->replicas};
+		DFG_TRY(dfg_group_join(bench->group, &step));
 		struct dfg_err *err = call_once(
 			bench, warm ? bench->calls + i : i - warmup, warm && (bench->verified || !i), warm && bench->verified);
 		dfg_group_end(bench->group);

@@ -179,13 +179,38 @@ void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *e
 		dfg_err_free(err);
 }
 
+enum { SKIPS = sizeof((struct dfg_worker *)NULL)->skipped / sizeof(uint64_t) };
+
+void dfg_worker_skip(struct dfg_worker *worker, uint64_t step)
+{
+	pthread_mutex_lock(&worker->lock);
+	worker->skipped[worker->skips++ % SKIPS] = step;
+	bool now = worker->running == step;
+	if (now) {
+		atomic_store(&worker->stop, true);
+		worker->told = true;
+		dfg_group_fail(worker->group, DFG_ERR(DFG_STOPPED, "other replicas were first"));
+		dfg_rendezvous_fail(worker->rendezvous, DFG_ERR(DFG_STOPPED, "other replicas were first"));
+	}
+	pthread_mutex_unlock(&worker->lock);
+}
+
+static bool is_skipped(const struct dfg_worker *worker, uint64_t step)
+{
+	for (unsigned i = 0; i < SKIPS; i++)
+		if (worker->skipped[i] == step)
+			return true;
+	return false;
+}
+
 static struct dfg_err *begin_step(struct dfg_worker *worker, uint64_t step)
 {
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&worker->lock);
-	if (step <= worker->failed)
+	bool ended = step <= worker->failed || is_skipped(worker, step);
+	if (ended)
 		err = DFG_ERR(DFG_STOPPED, "the step has failed elsewhere");
-	worker->told = step <= worker->failed;
+	worker->told = ended;
 	if (!err) {
 		atomic_store(&worker->stop, false);
 		dfg_rendezvous_begin(worker->rendezvous, step);
@@ -341,7 +366,7 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 	struct sharded_run shards;
 	if (!worker->session)
 		return no_part();
-	struct dfg_err *err = dfg_worker_get_shards(request, &scratch, &shards);
+	struct dfg_err *err = dfg_worker_get_shards(worker, request, &scratch, &shards);
 	bool ends = shards.step && !shards.computes && number == DFG_NONE;
 	if (!err && (!step || (number >= worker->plans && !ends)))
 		err = DFG_ERR(DFG_PROTOCOL, "step %llu names plan %llu, but there are %llu plans", (unsigned long long)step,

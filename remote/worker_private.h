@@ -46,6 +46,8 @@ struct dfg_worker {
 	pthread_mutex_t lock; /* guards the fields below: any thread may fail a step */
 	uint64_t running;     /* the number of the running step; 0: none */
 	uint64_t failed;      /* steps up to this number have failed on another worker */
+	uint64_t skipped[4];  /* the last steps that the launcher does not need */
+	unsigned skips;       /* number of them so far */
 	atomic_bool told;     /* the running step has failed on another worker */
 	bool committed;       /* the running step is an update that has begun to write: no failure elsewhere ends it */
 	atomic_bool stop;
@@ -98,6 +100,10 @@ struct sharded_run {
 	bool computes; /* a compute run, of `shard`; else the update run */
 	bool waits;    /* the update run only waits for its buckets: it is asked again, when all of the replica have them */
 	bool ends;     /* the update run only waits for its buckets, and ends the step */
+	bool holds;    /* contributions are held until the update run, which says which count */
+	bool *taken;   /* by shard: its contribution counts; NULL: those of all do */
+	bool *absent;  /* by replica: it takes no part in the step; NULL: all do */
+	uint32_t turn; /* of the shards over the replicas: struct dfg_group_step */
 	int64_t batch;
 	bool wants_fetches;
 	const char **stream; /* names of the streams of random numbers that all replicas move on */
@@ -108,8 +114,8 @@ struct sharded_run {
 DFG_MUST_CHECK struct dfg_err *dfg_worker_commit(struct dfg_worker *worker);
 
 /* worker_replica.c: reads the fields of a run; brackets the run; writes the streams that a compute run has drawn from. */
-DFG_MUST_CHECK struct dfg_err *dfg_worker_get_shards(
-	struct dfg_packet *request, struct dfg_arena *scratch, struct sharded_run *out_run);
+DFG_MUST_CHECK struct dfg_err *dfg_worker_get_shards(const struct dfg_worker *worker, struct dfg_packet *request,
+	struct dfg_arena *scratch, struct sharded_run *out_run);
 DFG_MUST_CHECK struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct planned *planned,
 	const struct sharded_run *run, const struct dfg_tensor *feeds);
 void dfg_worker_end_shards(struct dfg_worker *worker, const struct sharded_run *run);
@@ -128,3 +134,6 @@ void dfg_worker_drop_sources(struct dfg_worker *worker);
 
 /* Fails the running step, if it has that number, or a future one. Takes err. */
 void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *err);
+
+/* Ends the step of that number alone, now or when it begins. */
+void dfg_worker_skip(struct dfg_worker *worker, uint64_t step);

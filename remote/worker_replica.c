@@ -95,8 +95,37 @@ struct dfg_sent dfg_worker_sent(struct dfg_worker *worker, uint32_t to)
 	return sent;
 }
 
+/* A list of bits, of which there must be `count`; NULL: there is none. */
+static struct dfg_err *get_bits(struct dfg_packet *request, struct dfg_arena *scratch, uint32_t count, bool **out_bit)
+{
+	uint32_t words = dfg_packet_get_count(request, sizeof(uint64_t));
+	*out_bit = NULL;
+	if (!words)
+		return NULL;
+	if (words != (count + 63) / 64)
+		return DFG_ERR(DFG_PROTOCOL, "a step has a list of %u words for %u bits", words, count);
+	bool *bit = *out_bit = dfg_arena_zeros(scratch, (size_t)words * 64, sizeof *bit);
+	if (!bit)
+		return dfg_no_memory("the group of replicas");
+	for (uint32_t i = 0; i < words; i++) {
+		uint64_t word = dfg_packet_get(request);
+		for (uint32_t k = 0; k < 64; k++)
+			bit[i * 64 + k] = word >> k & 1;
+	}
+	return NULL;
+}
+
+static struct dfg_err *get_taken(
+	const struct dfg_worker *worker, struct dfg_packet *request, struct dfg_arena *scratch, struct sharded_run *out_run)
+{
+	out_run->holds = dfg_packet_get_bool(request);
+	out_run->turn = (uint32_t)dfg_packet_get_below(request, worker->config.replicas);
+	DFG_TRY(get_bits(request, scratch, out_run->shards, &out_run->taken));
+	return get_bits(request, scratch, worker->config.replicas, &out_run->absent);
+}
+
 struct dfg_err *dfg_worker_get_shards(
-	struct dfg_packet *request, struct dfg_arena *scratch, struct sharded_run *out_run)
+	const struct dfg_worker *worker, struct dfg_packet *request, struct dfg_arena *scratch, struct sharded_run *out_run)
 {
 	*out_run = (struct sharded_run){.wants_fetches = dfg_packet_get_bool(request)};
 	out_run->step = dfg_packet_get(request);
@@ -104,6 +133,7 @@ struct dfg_err *dfg_worker_get_shards(
 		return dfg_packet_check(request);
 	out_run->shards = dfg_packet_get_u32(request);
 	out_run->batch = (int64_t)dfg_packet_get(request);
+	DFG_TRY(get_taken(worker, request, scratch, out_run));
 	enum dfg_run_phase phase = (enum dfg_run_phase)dfg_packet_get_below(request, DFG_RUN_PHASES);
 	out_run->computes = phase == DFG_RUN_COMPUTES;
 	out_run->waits = phase == DFG_RUN_WAITS;
@@ -116,7 +146,8 @@ struct dfg_err *dfg_worker_get_shards(
 	for (uint32_t i = 0; i < out_run->streams; i++)
 		out_run->stream[i] = dfg_packet_get_text(request);
 	DFG_TRY(dfg_packet_check(request));
-	if (!out_run->shards || out_run->batch < 1 || out_run->shard >= out_run->shards)
+	if (!out_run->shards || out_run->shards > DFG_SHARDS_MOST || out_run->batch < 1 ||
+		out_run->shard >= out_run->shards)
 		return DFG_ERR(DFG_PROTOCOL, "a step names shard %u, but there are %u", out_run->shard, out_run->shards);
 	return NULL;
 }
@@ -152,6 +183,19 @@ static struct dfg_err *wait_for_buckets(
 	return NULL;
 }
 
+static struct dfg_err *join(struct dfg_worker *worker, const struct sharded_run *run)
+{
+	const struct dfg_group_step step = {.number = run->step,
+		.shards = run->shards,
+		.batch = run->batch,
+		.taken = run->holds ? NULL : run->taken,
+		.holds = run->holds,
+		.turn = run->turn};
+	DFG_TRY(dfg_group_join(worker->group, &step));
+	worker->joined = run->step;
+	return NULL;
+}
+
 struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct planned *planned,
 	const struct sharded_run *run, const struct dfg_tensor *feeds)
 {
@@ -160,13 +204,14 @@ struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct 
 	if (!run->step)
 		return NULL;
 	if (!worker->joined)
-		dfg_group_join(worker->group, run->step, run->shards, run->batch);
-	worker->joined = run->step;
+		DFG_TRY(join(worker, run));
 	if (run->computes) {
 		const struct dfg_shard shard = dfg_shard_of(run->shard, run->shards, run->batch);
 		dfg_group_enter(worker->group, &shard);
 		return NULL;
 	}
+	if (run->holds)
+		DFG_TRY(dfg_group_take(worker->group, run->taken, run->absent));
 	if (planned->plan)
 		DFG_TRY(wait_for_buckets(worker, planned, feeds));
 	if (run->waits)

@@ -2,6 +2,8 @@
 #include "lib/exec/plan/plan.h"
 #include "lib/exec/replica_private.h"
 
+#include <string.h>
+
 /* All sharded feeds have the batch as their first extent. */
 static struct dfg_err *find_batch(struct sharded_step *step)
 {
@@ -37,14 +39,15 @@ static uint32_t make_shard_runs(struct sharded_step *step, uint32_t k)
 	struct replica *replica = step->replica;
 	uint32_t n = 0;
 	for (uint32_t r = 0; r < step->replicas; r++) {
-		struct dfg_shard range = dfg_group_range(r, step->replicas, replica->shards);
+		uint32_t part = (r + step->at.turn) % step->replicas;
+		struct dfg_shard range = dfg_group_range(part, step->replicas, replica->shards);
 		struct dfg_shard shard = dfg_shard_of((uint32_t)range.first + k, replica->shards, step->batch);
 		struct dfg_tensor *feed = &step->shard_feed[(size_t)n * replica->n_feed];
-		if (k >= range.rows || !shard.rows)
+		if (k >= range.rows || !shard.rows || (step->at.taken && !step->taken[shard.number]))
 			continue;
 		for (uint32_t i = 0; i < replica->n_feed; i++)
 			feed[i] = replica->sharded[i] ? rows_of(&step->feeds[i], &shard) : step->feeds[i];
-		step->run[n] = (struct dfg_shard_run){shard, r, feed, &step->now[(size_t)n * replica->n_compute_fetch]};
+		step->run[n] = (struct dfg_shard_run){shard, r, feed, &step->now[(size_t)n * replica->n_compute_fetch], true};
 		n++;
 	}
 	return n;
@@ -64,16 +67,23 @@ static struct dfg_err *run_on_replicas(struct sharded_step *step, uint32_t n)
 	struct dfg_session_backend *backend = plan->session->options.backend;
 	for (uint32_t i = 0; i < n; i++)
 		DFG_TRY(dfg_plan_check_feeds(plan, step->run[i].feeds));
-	return backend->compute(backend, plan->backend_plan, step->number, step->run, n);
+	uint32_t need = step->at.holds && step->need < n ? step->need : n;
+	return backend->compute(backend, plan->backend_plan, &step->at, step->run, n, need);
 }
 
 static struct dfg_err *run_round(struct sharded_step *step, uint32_t k)
 {
 	uint32_t n = make_shard_runs(step, k);
-	if (!n)
+	if (!n || (step->at.holds && !step->need))
 		return NULL;
 	DFG_TRY(step->replica->session->options.backend ? run_on_replicas(step, n) : run_here(step, &step->run[0]));
 	for (uint32_t i = 0; i < n; i++) {
+		if (!step->run[i].taken)
+			continue;
+		if (step->at.holds) {
+			step->taken[step->run[i].shard.number] = true;
+			step->need--;
+		}
 		dfg_group_enter(step->group, &step->run[i].shard);
 		struct dfg_err *err = dfg_replica_keep(step, &step->run[i]);
 		dfg_group_enter(step->group, NULL);
@@ -91,8 +101,9 @@ static struct dfg_err *run_plan(struct sharded_step *step, const struct dfg_tens
 		return update ? dfg_plan_run(update, feed, step->updated) : NULL;
 	if (update)
 		DFG_TRY(dfg_plan_check_feeds(update, feed));
-	return backend->update(backend, update ? update->backend_plan : DFG_NONE, step->number, step->replica->shards,
-		step->batch, feed, step->updated);
+	struct dfg_group_step at = step->at;
+	at.taken = step->quorum ? step->taken : NULL;
+	return backend->update(backend, update ? update->backend_plan : DFG_NONE, &at, feed, step->updated);
 }
 
 static struct dfg_err *run_update(struct sharded_step *step)
@@ -122,6 +133,8 @@ static struct dfg_err *run_step(struct sharded_step *step, struct dfg_tensor *ou
 	struct replica *replica = step->replica;
 	for (uint32_t k = 0; k <= (replica->shards - 1) / step->replicas; k++)
 		DFG_TRY(run_round(step, k));
+	if (step->at.holds)
+		DFG_TRY(dfg_group_take(step->group, step->taken, NULL));
 	DFG_TRY(dfg_group_commit(step->group));
 	DFG_TRY(run_update(step));
 	if (!replica->session->options.backend)
@@ -135,6 +148,36 @@ static void release_values(struct dfg_tensor *value, size_t count)
 		dfg_tensor_release(&value[i]);
 }
 
+static uint32_t shards_with_rows(const struct sharded_step *step)
+{
+	uint32_t shards = step->replica->shards;
+	return step->batch < shards ? (uint32_t)step->batch : shards;
+}
+
+/*
+ * Begins a step, or begins it again. Which replica computes which shard changes from step to step, so that a slow one does
+ * not always drop the same rows.
+ */
+static struct dfg_err *begin_step(struct sharded_step *step)
+{
+	const struct replica *replica = step->replica;
+	const struct dfg_quorum *quorum = step->quorum;
+	step->at = (struct dfg_group_step){.shards = replica->shards, .batch = step->batch};
+	step->at.number = dfg_group_begin(step->group, replica->shards, step->batch);
+	if (!quorum)
+		return NULL;
+	if (quorum->replay) {
+		step->at.taken = step->taken;
+		return dfg_group_take(step->group, step->taken, NULL);
+	}
+	dfg_group_hold(step->group);
+	step->at.holds = true;
+	step->at.turn = (uint32_t)(step->at.number % step->replicas);
+	step->need = quorum->need < shards_with_rows(step) ? quorum->need : shards_with_rows(step);
+	memset(step->taken, 0, replica->shards * sizeof *step->taken);
+	return NULL;
+}
+
 /* Runs the step, again where replicas were lost and the others can repeat it. */
 static struct dfg_err *run_until_done(struct sharded_step *step, struct dfg_tensor *out_fetches)
 {
@@ -142,8 +185,9 @@ static struct dfg_err *run_until_done(struct sharded_step *step, struct dfg_tens
 	struct dfg_session_backend *backend = replica->session->options.backend;
 	for (;;) {
 		step->replicas = backend ? backend->replicas : 1;
-		step->number = dfg_group_begin(step->group, replica->shards, step->batch);
-		struct dfg_err *err = run_step(step, out_fetches);
+		struct dfg_err *err = begin_step(step);
+		if (!err)
+			err = run_step(step, out_fetches);
 		dfg_group_end(step->group);
 		if (err && backend)
 			DFG_TRY(backend->recover(backend, err));
@@ -152,6 +196,27 @@ static struct dfg_err *run_until_done(struct sharded_step *step, struct dfg_tens
 		release_values(step->value, (size_t)replica->n_compute_fetch * replica->shards);
 		release_values(step->updated, replica->n_update_fetch);
 	}
+}
+
+/* A step that trains takes the shards of a quorum, where the session has one. */
+static struct dfg_err *run_with_quorum(struct sharded_step *step, struct dfg_tensor *out_fetches)
+{
+	const struct replica *replica = step->replica;
+	const struct dfg_quorum *quorum = replica->session->options.quorum;
+	if (!quorum || !replica->update || !replica->n_ticket)
+		return run_until_done(step, out_fetches);
+	step->quorum = quorum;
+	step->taken = dfg_zeros(replica->shards, sizeof *step->taken);
+	struct dfg_err *err = step->taken ? NULL : dfg_no_memory("a sharded step");
+	if (!err && quorum->replay)
+		err = quorum->replay(quorum->arg, replica->shards, step->taken);
+	if (!err)
+		err = run_until_done(step, out_fetches);
+	if (!err && (err = quorum->taken(quorum->arg, replica->shards, step->taken, shards_with_rows(step))))
+		for (uint32_t i = 0; i < replica->n_fetch; i++)
+			dfg_tensor_release(&out_fetches[i]);
+	dfg_free(step->taken);
+	return err;
 }
 
 struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
@@ -177,7 +242,7 @@ struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor
 	if (!err && replica->session->options.trace)
 		dfg_group_measure(step.group);
 	if (!err)
-		err = run_until_done(&step, out_fetches);
+		err = run_with_quorum(&step, out_fetches);
 	release_values(step.value, values);
 	release_values(step.now, (size_t)replica->n_compute_fetch * replicas);
 	release_values(step.updated, replica->n_update_fetch);

@@ -33,13 +33,16 @@ struct sharded_step {
 	const struct dfg_tensor *feeds;
 	struct dfg_group *group;
 	int64_t batch;
-	uint64_t number;
-	uint32_t replicas;             /* on which the compute runs are */
-	struct dfg_shard_run *run;     /* those in progress, at most one a replica */
-	struct dfg_tensor *shard_feed; /* their feeds: views of the shards' rows */
-	struct dfg_tensor *now;        /* their fetches */
-	struct dfg_tensor *value;      /* by fetch of the compute run, then by shard */
-	struct dfg_tensor *updated;    /* fetches of the update run */
+	struct dfg_group_step at;        /* as all replicas know it */
+	const struct dfg_quorum *quorum; /* NULL: the step takes all shards */
+	bool *taken;                     /* by shard: in a step with a quorum, those that it takes */
+	uint32_t need;                   /* shards that a step which holds contributions still waits for */
+	uint32_t replicas;               /* on which the compute runs are */
+	struct dfg_shard_run *run;       /* those in progress, at most one a replica */
+	struct dfg_tensor *shard_feed;   /* their feeds: views of the shards' rows */
+	struct dfg_tensor *now;          /* their fetches */
+	struct dfg_tensor *value;        /* by fetch of the compute run, then by shard */
+	struct dfg_tensor *updated;      /* fetches of the update run */
 };
 
 /*

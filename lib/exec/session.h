@@ -92,6 +92,7 @@ struct dfg_shard_run {
 	uint32_t replica; /* counted over those that take part */
 	const struct dfg_tensor *feeds;
 	struct dfg_tensor *fetches;
+	bool taken; /* set by compute(): its contributions count, and its fetches are set */
 };
 
 /*
@@ -110,14 +111,18 @@ struct dfg_session_backend {
 	/* A sharded step follows, before which replicas may leave and join; recover() only takes replicas away. */
 	struct dfg_err *(*begin_step)(struct dfg_session_backend *backend);
 	/*
-	 * Compute runs of one step of a sharded batch, at most one a replica, all at once; `step` is larger than that of
-	 * any step before. No fetch is set after an error.
+	 * Compute runs of one step of a sharded batch, at most one a replica, all at once; step->number is larger than that
+	 * of any step before. Returns when `need` of them have succeeded; the others are ended, and are not taken. A step that
+	 * holds contributions may take fewer than all. No fetch is set after an error.
 	 */
-	struct dfg_err *(*compute)(struct dfg_session_backend *backend, uint32_t plan, uint64_t step,
-		const struct dfg_shard_run *runs, uint32_t n);
-	/* The update run of that step; each replica begins it when the buckets whose tickets it is fed are complete. */
-	struct dfg_err *(*update)(struct dfg_session_backend *backend, uint32_t plan, uint64_t step, uint32_t shards,
-		int64_t batch, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+	struct dfg_err *(*compute)(struct dfg_session_backend *backend, uint32_t plan, const struct dfg_group_step *step,
+		struct dfg_shard_run *runs, uint32_t n, uint32_t need);
+	/*
+	 * The update run of that step, whose `taken` is decided; each replica begins it when the buckets whose tickets it is
+	 * fed are complete.
+	 */
+	struct dfg_err *(*update)(struct dfg_session_backend *backend, uint32_t plan, const struct dfg_group_step *step,
+		const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
 	/*
 	 * A sharded step failed with that error, and no replica has its update. NULL if the caller must repeat the step, as
 	 * one with a larger number, on `replicas` replicas; else the error. Takes err.

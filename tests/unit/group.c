@@ -174,6 +174,64 @@ static void means_are_weighted_by_rows_and_sums_are_not(void **state)
 	dfg_state_release(&session.state);
 }
 
+/* The same where only the shards whose bit is set are taken, of contributions that come before or after that is known. */
+static void reduce_some(
+	struct session *session, int64_t rows, bool is_sum, unsigned bits, bool held, const double wanted[2])
+{
+	bool taken[4];
+	struct dfg_tensor result;
+	dfg_group_begin(session->group, 4, rows);
+	for (uint32_t j = 0; j < 4; j++)
+		taken[j] = bits >> j & 1;
+	if (held)
+		dfg_group_hold(session->group);
+	else
+		succeeds(dfg_group_take(session->group, taken, NULL));
+	for (uint32_t j = 0; j < 4; j++) {
+		struct dfg_shard shard = dfg_shard_of(j, 4, rows);
+		struct dfg_tensor tensor;
+		double value[2] = {j + 1.0, -(double)j};
+		if (!held && !taken[j])
+			continue;
+		succeeds(dfg_tensor_new(DFG_F64, &DFG_SHAPE_VECTOR(2), &tensor));
+		memcpy(tensor.data, value, sizeof value);
+		contribute(session, &shard, is_sum, &tensor);
+		dfg_tensor_release(&tensor);
+	}
+	if (held)
+		succeeds(dfg_group_take(session->group, taken, NULL));
+	succeeds(dfg_group_result(session->group, 0, 0, &result));
+	for (int i = 0; i < 2; i++)
+		assert_true(dfg_tensor_float(&result, i) == wanted[i]);
+	dfg_tensor_release(&result);
+	dfg_group_end(session->group);
+}
+
+static void shards_that_are_not_taken_do_not_count(void **state)
+{
+	(void)state;
+	struct session session;
+	begin(&session);
+	for (int held = 0; held < 2; held++) {
+		reduce_some(&session, 8, false, 15, held, (double[]){2.5, -1.5});
+		reduce_some(&session, 8, false, 5, held, (double[]){2, -1}); /* shards 0 and 2: 1, 3 and 0, -2 */
+		reduce_some(&session, 8, true, 5, held, (double[]){4, -2});
+		reduce_some(&session, 8, false, 8, held, (double[]){4, -3});
+		/* rows 2, 3, 2, 3, of which 3 and 2 are taken: (3 * 2 + 2 * 3) / 5 = 2.4, (-3 - 2 * 2) / 5 = -1.4 */
+		reduce_some(&session, 10, false, 6, held, (double[]){2.4, -1.4});
+		/* rows 0, 1, 0, 1: shard 0 is taken, and has none */
+		reduce_some(&session, 2, false, 9, held, (double[]){4, -3});
+		bool none[4] = {true, false, true, false};
+		dfg_group_begin(session.group, 4, 2);
+		if (held)
+			dfg_group_hold(session.group);
+		fails(dfg_group_take(session.group, none, NULL), DFG_DATA, "none of the shards");
+		dfg_group_end(session.group);
+	}
+	reduce(&session, 8, false, DFG_F64, (double[]){2.5, -1.5}); /* the next step takes all */
+	dfg_state_release(&session.state);
+}
+
 static void complex_numbers_are_reduced_by_part(void **state)
 {
 	(void)state;
@@ -248,6 +306,7 @@ int main(void)
 		cmocka_unit_test(a_buffer_that_is_too_small_is_not_used_again),
 		cmocka_unit_test(rows_are_shared_out_in_order),
 		cmocka_unit_test(means_are_weighted_by_rows_and_sums_are_not),
+		cmocka_unit_test(shards_that_are_not_taken_do_not_count),
 		cmocka_unit_test(complex_numbers_are_reduced_by_part),
 		cmocka_unit_test(a_result_that_is_held_does_not_change),
 		cmocka_unit_test(faults_are_named),

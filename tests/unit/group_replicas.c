@@ -51,7 +51,8 @@ static void members_get(struct replicas *all, uint32_t members, uint64_t step, u
 {
 	for (uint32_t r = members; r--;) { /* the last one first: its messages come early */
 		struct dfg_shard range = dfg_group_range(r, members, shards);
-		dfg_group_join(all->node[r].group, step, shards, batch);
+		const struct dfg_group_step at = {.number = step, .shards = shards, .batch = batch};
+		succeeds(dfg_group_join(all->node[r].group, &at));
 		for (int64_t j = range.first; j < range.first + range.rows; j++) {
 			struct dfg_shard shard = dfg_shard_of((uint32_t)j, shards, batch);
 			if (shard.rows)
@@ -105,6 +106,95 @@ static void replicas_add_as_one_process(void **state)
 	dfg_state_release(&alone);
 }
 
+/* The result of one process that takes the shards whose bit is set. */
+static void one_process_takes(
+	struct dfg_group *group, uint32_t shards, int64_t batch, unsigned bits, struct dfg_tensor *out)
+{
+	bool taken[REPLICAS_MOST];
+	for (uint32_t j = 0; j < shards; j++)
+		taken[j] = bits >> j & 1;
+	dfg_group_begin(group, shards, batch);
+	succeeds(dfg_group_take(group, taken, NULL));
+	for (uint32_t j = 0; j < shards; j++) {
+		struct dfg_shard shard = dfg_shard_of(j, shards, batch);
+		if (shard.rows && taken[j])
+			contribute(group, &shard, false, DFG_F32);
+	}
+	for (uint32_t i = 0; i < TENSORS; i++)
+		succeeds(dfg_group_result(group, 2, i, &out[i]));
+	dfg_group_end(group);
+}
+
+/*
+ * The same on a replica a shard: all but the last, which is `absent` if its shard is not taken, have contributed before
+ * they know which shards count; shards not taken may not have contributed at all.
+ */
+static void replicas_take(
+	struct replicas *all, uint64_t step, int64_t batch, unsigned bits, const struct dfg_tensor *wanted)
+{
+	uint32_t count = all->count, turn = (uint32_t)(step % count);
+	bool taken[REPLICAS_MOST], absent[REPLICAS_MOST] = {0};
+	for (uint32_t j = 0; j < count; j++)
+		taken[j] = bits >> j & 1;
+	absent[count - 1] = !taken[(count - 1 + turn) % count];
+	const struct dfg_group_step at = {.number = step, .shards = count, .batch = batch, .holds = true, .turn = turn};
+	for (uint32_t r = 0; r < count; r++) {
+		struct dfg_shard shard = dfg_shard_of((r + turn) % count, count, batch);
+		if (absent[r])
+			continue;
+		succeeds(dfg_group_join(all->node[r].group, &at));
+		if (shard.rows && (taken[shard.number] || r % 2))
+			contribute(all->node[r].group, &shard, false, DFG_F32);
+	}
+	for (uint32_t r = 0; r < count; r++)
+		if (!absent[r])
+			succeeds(dfg_group_take(all->node[r].group, taken, absent));
+	for (uint32_t r = 0; r < count; r++) {
+		if (absent[r])
+			continue;
+		succeeds(dfg_group_wait(all->node[r].group, 2, 60));
+		for (uint32_t i = 0; i < TENSORS; i++) {
+			struct dfg_tensor got;
+			succeeds(dfg_group_result(all->node[r].group, 2, i, &got));
+			assert_memory_equal(got.data, wanted[i].data, dfg_tensor_bytes(&got));
+			dfg_tensor_release(&got);
+		}
+		dfg_group_end(all->node[r].group);
+	}
+}
+
+static void replicas_that_hold_add_what_is_taken(void **state)
+{
+	(void)state;
+	static const int64_t batches[] = {20, 11, 3};
+	struct dfg_state alone;
+	struct dfg_group *group;
+	succeeds(dfg_state_init(&alone));
+	succeeds(dfg_group_of(&alone, &group));
+	for (uint32_t count = 2; count <= REPLICAS_MOST; count++) {
+		struct replicas all;
+		uint64_t step = 0;
+		replicas_begin(&all, count, DFG_KEEP);
+		for (int b = 0; b < 3; b++)
+			for (unsigned bits = 1; bits < 1u << count; bits++) {
+				struct dfg_tensor wanted[TENSORS];
+				int64_t rows = 0;
+				for (uint32_t j = 0; j < count; j++)
+					rows += (bits >> j & 1) * dfg_shard_of(j, count, batches[b]).rows;
+				if (!rows)
+					continue;
+				one_process_takes(group, count, batches[b], bits, wanted);
+				replicas_take(&all, ++step, batches[b], bits, wanted);
+				for (int i = 0; i < TENSORS; i++)
+					dfg_tensor_release(&wanted[i]);
+			}
+		for (uint32_t r = 0; r < count; r++)
+			assert_int_equal(dfg_group_stale(all.node[r].group), 0);
+		replicas_end(&all);
+	}
+	dfg_state_release(&alone);
+}
+
 /* 13. With a shard a replica, each element is sent once to its owner and once back to each: 2 (R - 1) buckets in all. */
 static void bytes_are_twice_the_bucket_for_each_other_replica(void **state)
 {
@@ -142,13 +232,13 @@ static void a_wait_names_what_is_missing(void **state)
 	struct replicas all;
 	struct dfg_shard first = dfg_shard_of(0, 2, 4);
 	replicas_begin(&all, 2, DFG_KEEP);
-	dfg_group_join(all.node[0].group, 1, 2, 4);
+	succeeds(dfg_group_join(all.node[0].group, &(struct dfg_group_step){.number = 1, .shards = 2, .batch = 4}));
 	contribute(all.node[0].group, &first, false, DFG_F32);
 	fails(dfg_group_wait(all.node[0].group, 2, 0.01), DFG_DEADLINE, "bucket 2 still waits for shard 1 of replica 1");
 	dfg_group_fail(all.node[0].group, DFG_ERR(DFG_STOPPED, "elsewhere"));
 	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_STOPPED, "elsewhere");
 	dfg_group_end(all.node[0].group);
-	dfg_group_join(all.node[0].group, 2, 2, 4);
+	succeeds(dfg_group_join(all.node[0].group, &(struct dfg_group_step){.number = 2, .shards = 2, .batch = 4}));
 	all.node[1].to[0]->kind->close(all.node[1].to[0]);
 	all.node[1].to[0] = NULL;
 	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_UNAVAILABLE, "bucket 2 waited for");
@@ -171,7 +261,7 @@ static void an_epoch_has_other_members(void **state)
 	one_process(group, 4, 10, false, DFG_F32, wanted);
 	replicas_begin(&all, 3, DFG_KEEP);
 	for (uint32_t i = 0; i < 2; i++) {
-		dfg_group_join(all.node[i].group, 1, 4, 10);
+		succeeds(dfg_group_join(all.node[i].group, &(struct dfg_group_step){.number = 1, .shards = 4, .batch = 10}));
 		dfg_group_lost(all.node[i].group, 2, DFG_ERR(DFG_UNAVAILABLE, "gone"));
 	}
 	contribute(all.node[0].group, &first, false, DFG_F32);
@@ -226,7 +316,7 @@ static void lies_fail_the_step(void **state)
 		struct dfg_message message = {
 			.kind = DFG_MESSAGE_REDUCE, .key = {.step = 1, .number = 2, .depth = lie[i].depth}};
 		replicas_begin(&all, 2, DFG_KEEP);
-		dfg_group_join(all.node[0].group, 1, 2, 4);
+		succeeds(dfg_group_join(all.node[0].group, &(struct dfg_group_step){.number = 1, .shards = 2, .batch = 4}));
 		contribute(all.node[0].group, &first, false, DFG_F32);
 		memcpy(message.key.iteration, lie[i].field, sizeof lie[i].field);
 		succeeds(dfg_tensor_new(lie[i].dtype, &DFG_SHAPE_VECTOR(lie[i].count), &message.tensor));
@@ -241,6 +331,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(replicas_add_as_one_process),
+		cmocka_unit_test(replicas_that_hold_add_what_is_taken),
 		cmocka_unit_test(bytes_are_twice_the_bucket_for_each_other_replica),
 		cmocka_unit_test(a_wait_names_what_is_missing),
 		cmocka_unit_test(an_epoch_has_other_members),

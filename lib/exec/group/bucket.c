@@ -67,10 +67,10 @@ struct dfg_err *dfg_bucket_lay_out(struct group_bucket *bucket, const struct dfg
 struct dfg_err *dfg_bucket_begin_sum(
 	const struct dfg_group *group, struct dfg_tree_sum *sum, enum dfg_dtype dtype, size_t count)
 {
-	const struct dfg_shard *whole = &group->whole;
-	dfg_tree_sum_begin(sum, whole->shards, dtype, count);
-	for (uint32_t i = 0; i < whole->shards; i++)
-		if (!dfg_shard_of(i, whole->shards, whole->batch).rows)
+	uint32_t shards = group->whole.shards;
+	dfg_tree_sum_begin(sum, shards, dtype, count);
+	for (uint32_t i = 0; i < shards; i++)
+		if (!dfg_group_rows(group, i))
 			DFG_TRY(dfg_tree_sum_add(sum, (struct dfg_tree_node){i, 1}, NULL));
 	return NULL;
 }
@@ -133,8 +133,8 @@ void dfg_bucket_copy(const struct dfg_group *group, const struct group_bucket *b
 
 void dfg_bucket_divide(const struct dfg_group *group, const struct group_bucket *bucket, void *sum, size_t count)
 {
-	const struct dfg_shard *whole = &group->whole;
-	int64_t divisor = is_weighted(group, bucket) ? whole->batch : bucket->is_sum ? 1 : whole->shards;
+	struct dfg_taken taken = dfg_group_taken(group);
+	int64_t divisor = is_weighted(group, bucket) ? taken.rows : bucket->is_sum ? 1 : taken.shards;
 	if (divisor > 1 && bucket->sum.dtype == DFG_F64)
 		divide_f64(count, sum, (double)divisor);
 	else if (divisor > 1)

@@ -120,7 +120,7 @@ static struct dfg_err *give_result(struct dfg_group *group, struct group_bucket 
 	if (!err)
 		dfg_bucket_divide(group, bucket, value->data, bucket->slice.count);
 	for (uint32_t i = 0; i < group->members && !err; i++)
-		if (group->member[i] != group->self)
+		if (group->member[i] != group->self && !group->absent[group->member[i]])
 			err = post(group, outbox, group->member[i], &key, bucket->slice.dtype, value, 0, bucket->slice.count);
 	if (!err)
 		err = gather(group, bucket, slice_of(group, group->self), value->data);
@@ -223,7 +223,7 @@ static struct dfg_err *post_layout(struct dfg_group *group, const struct group_b
 	}
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < group->members && !err; i++)
-		if (slice_of(group, group->member[i]) == DFG_NONE)
+		if (slice_of(group, group->member[i]) == DFG_NONE && !group->absent[group->member[i]])
 			err = post(group, outbox, group->member[i], &key, DFG_I64, buffer, 0, count);
 	dfg_buffer_unref(buffer);
 	return err;
@@ -429,10 +429,12 @@ void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_messag
 /* The replica that computes a shard. */
 static uint32_t replica_of(const struct dfg_group *group, uint32_t shard)
 {
-	uint32_t i = 0;
-	while (i + 1 < group->members && shard >= dfg_group_shards_of(group, group->member[i + 1]).first)
-		i++;
-	return group->member[i];
+	for (uint32_t i = 0; i < group->members; i++) {
+		struct dfg_shard range = dfg_group_shards_of(group, group->member[i]);
+		if (shard >= range.first && shard < range.first + range.rows)
+			return group->member[i];
+	}
+	return group->member[0];
 }
 
 /* "shards 4-5 of replica 2": what a bucket waits for. */

@@ -21,8 +21,10 @@ static void free_bucket(struct group_bucket *bucket)
 	if (!bucket)
 		return;
 	dfg_buffer_unref(bucket->result);
+	dfg_bucket_drop_held(bucket);
 	dfg_tree_sum_release(&bucket->sum);
 	dfg_direct_release(bucket);
+	dfg_free(bucket->held);
 	pthread_mutex_destroy(&bucket->lock);
 	dfg_free(bucket->shape);
 	dfg_free(bucket->offset);
@@ -44,6 +46,8 @@ static void free_group(struct dfg_resource *resource)
 	dfg_free(group->peer);
 	dfg_free(group->owner);
 	dfg_free(group->member);
+	dfg_free(group->absent);
+	dfg_free(group->taken);
 	dfg_err_free(group->failed);
 	pthread_mutex_destroy(&group->lock);
 	pthread_mutex_destroy(&group->step);
@@ -96,8 +100,9 @@ struct dfg_err *dfg_group_new(const struct dfg_link *const *link, uint32_t self,
 		group->peer = dfg_zeros(replicas, sizeof *group->peer);
 		group->owner = dfg_zeros(replicas, sizeof *group->owner);
 		group->member = dfg_zeros(replicas, sizeof *group->member);
+		group->absent = dfg_zeros(replicas, sizeof *group->absent);
 	}
-	if (replicas > 1 && (!group->peer || !group->owner || !group->member)) {
+	if (replicas > 1 && (!group->peer || !group->owner || !group->member || !group->absent)) {
 		dfg_resource_unref(resource);
 		return dfg_no_memory("a group");
 	}
@@ -146,6 +151,7 @@ static void end_bucket(struct dfg_group *group, struct group_bucket *bucket)
 		return;
 	}
 	dfg_tree_sum_give(&bucket->sum, bucket->result);
+	dfg_bucket_drop_held(bucket);
 	bucket->result = NULL;
 	bucket->begun = false;
 	dfg_direct_end(bucket);
@@ -155,7 +161,8 @@ uint64_t dfg_group_begin(struct dfg_group *group, uint32_t shards, int64_t batch
 {
 	pthread_mutex_lock(&group->step);
 	group->shard = group->whole = dfg_shard_of(0, shards, batch);
-	group->entered = false;
+	group->entered = group->picks = group->holds = false;
+	group->turn = 0;
 	return ++group->begun;
 }
 
@@ -169,29 +176,35 @@ uint32_t dfg_group_count_shards(const struct dfg_group *group, uint32_t replica)
 	struct dfg_shard range = dfg_group_shards_of(group, replica);
 	uint32_t count = 0;
 	for (int64_t i = range.first; i < range.first + range.rows; i++)
-		count += dfg_shard_of((uint32_t)i, group->whole.shards, group->whole.batch).rows > 0;
+		count += dfg_group_rows(group, (uint32_t)i) > 0;
 	return count;
 }
 
-void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, int64_t batch)
+struct dfg_err *dfg_group_join(struct dfg_group *group, const struct dfg_group_step *step)
 {
-	dfg_group_begin(group, shards, batch);
-	group->owners = 0;
-	for (uint32_t i = 0; i < group->members && group->peer; i++)
-		if (dfg_group_count_shards(group, group->member[i]))
-			group->owner[group->owners++] = group->member[i];
-	group->wanted = group->peer ? dfg_group_count_shards(group, group->self) : 0;
+	dfg_group_begin(group, step->shards, step->batch);
+	struct dfg_err *err = dfg_group_pick(group, step->taken);
+	if (err) {
+		dfg_group_end(group);
+		return err;
+	}
+	group->turn = step->turn;
+	group->holds = step->holds;
+	group->held_number = step->number;
+	for (uint32_t i = 0; i < group->replicas && group->peer; i++)
+		group->absent[i] = false;
+	dfg_group_find_owners(group);
 	pthread_mutex_lock(&group->lock);
 	struct dfg_err *failed = group->failed;
 	group->failed = NULL;
-	group->last = number - 1;
+	group->last = step->number - 1;
 	pthread_mutex_unlock(&group->lock);
 	dfg_err_free(failed);
-	atomic_store(&group->number, number);
+	atomic_store(&group->number, step->holds ? 0 : step->number);
+	return NULL;
 }
 
-/* The bucket, locked; NULL: there is none. */
-static struct group_bucket *lock_bucket(struct dfg_group *group, size_t i)
+struct group_bucket *dfg_group_lock_bucket(struct dfg_group *group, size_t i)
 {
 	pthread_mutex_lock(&group->lock);
 	struct group_bucket *bucket = i < group->count ? group->bucket[i] : NULL;
@@ -211,14 +224,14 @@ void dfg_group_end(struct dfg_group *group)
 	dfg_shared_drop_pending(group);
 	dfg_group_add_times(group);
 	for (size_t i = 0; i < count; i++) {
-		struct group_bucket *bucket = lock_bucket(group, i);
+		struct group_bucket *bucket = dfg_group_lock_bucket(group, i);
 		if (!bucket)
 			continue;
 		end_bucket(group, bucket);
 		pthread_mutex_unlock(&bucket->lock);
 	}
 	group->shard = group->whole = dfg_shard_of(0, 1, 1);
-	group->entered = false;
+	group->entered = group->picks = group->holds = false;
 	group->streams = 0;
 	pthread_mutex_unlock(&group->step);
 }
@@ -353,6 +366,12 @@ static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket
 	if (bucket->shared && dfg_group_is_across(group))
 		return dfg_shared_begin(group, bucket);
 	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
+	if (group->holds) {
+		dfg_tree_sum_begin(
+			&bucket->sum, group->whole.shards, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
+		bucket->begun = true;
+		return NULL;
+	}
 	if (dfg_group_is_across(group))
 		return dfg_direct_begin(group, bucket, outbox);
 	bucket->begun = true;
@@ -394,6 +413,10 @@ static struct dfg_err *add_contribution(struct dfg_group *group, struct group_bu
 	bool shared = bucket->shared && bucket->across;
 	DFG_TRY(shared ? dfg_shared_buffer(group, bucket, &value) : dfg_tree_sum_buffer(&bucket->sum, &value));
 	dfg_bucket_copy(group, bucket, contribution, value);
+	if (group->holds) {
+		bucket->sent_ns = dfg_group_now(group);
+		return dfg_bucket_hold(bucket, group->shard.number, value);
+	}
 	DFG_TRY(dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){group->shard.number, 1}, value));
 	if (shared)
 		return dfg_shared_contributed(group, bucket);

@@ -111,8 +111,28 @@ void dfg_group_passed(struct dfg_group *group, uint32_t from, uint64_t tag, int 
 DFG_MUST_CHECK struct dfg_err *dfg_group_place(
 	struct dfg_group *group, uint32_t bucket, uint32_t i, struct dfg_tensor *out_tensor);
 
-/* dfg_group_begin() of a step that all replicas number alike, from 1 on, ascending. */
-void dfg_group_join(struct dfg_group *group, uint64_t number, uint32_t shards, int64_t batch);
+/* A step of all replicas. */
+struct dfg_group_step {
+	uint64_t number; /* which all replicas give it, from 1 on, ascending */
+	uint32_t shards;
+	int64_t batch;
+	const bool *taken; /* by shard: whether its contribution counts; NULL: those of all do. Copied */
+	bool holds;        /* contributions are held until dfg_group_take() says which count */
+	uint32_t turn;     /* member i computes dfg_group_range((i + turn) % members, members, shards) */
+};
+/* dfg_group_begin() of such a step; after an error, none has begun. */
+DFG_MUST_CHECK struct dfg_err *dfg_group_join(struct dfg_group *group, const struct dfg_group_step *step);
+
+/*
+ * Decides which shards' contributions count, by shard; NULL: all. The others are dropped, and count as if their shards had
+ * no rows: sums leave them out, and means divide by the rows that are taken. In a step that holds contributions, once the
+ * compute runs have ended; `absent`, by replica, or NULL: those that take no part in the step, and are sent nothing.
+ * In a step of one process that does not hold them, before the first contribution. DFG_DATA if no row is left.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_group_take(struct dfg_group *group, const bool *taken, const bool *absent);
+
+/* Contributions of the step that has begun are held until dfg_group_take(). */
+void dfg_group_hold(struct dfg_group *group);
 
 /*
  * Waits for the result of a bucket, also on a replica whose shards have no rows. An error of dfg_group_fail or

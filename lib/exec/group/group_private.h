@@ -28,6 +28,12 @@ struct group_bucket {
 	struct dfg_tree_sum sum;   /* of the shards of this replica; of all where there is one replica */
 	struct dfg_buffer *result; /* NULL: not computed yet */
 
+	struct group_held { /* a contribution that waits for dfg_group_take() */
+		uint32_t shard;
+		struct dfg_buffer *value;
+	} * held;
+	size_t n_held, held_capacity;
+
 	/* Across replicas. */
 	bool across;
 	uint32_t contributed;        /* shards of this replica that have contributed */
@@ -59,6 +65,10 @@ struct dfg_group {
 	struct dfg_shard shard; /* of the compute run in progress */
 	struct dfg_shard whole; /* the number of shards and the rows of the step in progress */
 	bool entered;
+	bool picks;  /* the step takes the contributions of the shards that `taken` has, by shard; else of all */
+	bool *taken; /* NULL: no step has picked */
+	size_t taken_capacity;
+	bool holds;     /* contributions are held until dfg_group_take() */
 	struct stream { /* a stream of random numbers that the step has drawn from */
 		struct dfg_variable *position;
 		uint64_t drawn; /* blocks, in the compute run in progress */
@@ -76,6 +86,9 @@ struct dfg_group {
 	_Atomic uint64_t number;      /* of the step in progress; 0: none, or one of this process alone */
 	uint32_t *owner, owners;      /* replicas whose shards have rows, ascending: owner i owns slice i of a bucket */
 	uint32_t wanted;              /* shards of this replica that have rows */
+	uint32_t turn;                /* of the ranges of shards over the members, in this step */
+	uint64_t held_number;         /* of the step, while contributions are held */
+	bool *absent;                 /* by replica: it takes no part in this step */
 	struct dfg_event event;       /* signalled when a bucket is complete, and on failure */
 	struct dfg_err *failed;       /* the error that ends the waits of this step. Guarded by `lock` */
 	uint64_t stale;               /* messages of another epoch or a step that is over. Guarded by `lock` */
@@ -94,7 +107,27 @@ struct dfg_group {
 DFG_MUST_CHECK struct dfg_err *dfg_group_bucket(
 	struct dfg_group *group, uint32_t number, struct group_bucket **out_bucket);
 
-/* The number of a replica's shards that have rows. */
+/* taken.c: the rows of a shard that count in this step. */
+int64_t dfg_group_rows(const struct dfg_group *group, uint32_t shard);
+
+/* The rows that count, and the number of shards that have any. */
+struct dfg_taken {
+	int64_t rows;
+	uint32_t shards;
+};
+struct dfg_taken dfg_group_taken(const struct dfg_group *group);
+
+/* Sets what dfg_group_rows() gives; NULL: all rows. */
+DFG_MUST_CHECK struct dfg_err *dfg_group_pick(struct dfg_group *group, const bool *taken);
+
+/* Keeps a contribution for dfg_group_take(). Takes the value. The bucket's lock is held, as below. */
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_hold(struct group_bucket *bucket, uint32_t shard, struct dfg_buffer *value);
+void dfg_bucket_drop_held(struct group_bucket *bucket);
+
+/* The members of the step that is beginning: which own slices, and how many shards of this replica have rows. */
+void dfg_group_find_owners(struct dfg_group *group);
+
+/* The number of a replica's shards that have rows which count. */
 uint32_t dfg_group_count_shards(const struct dfg_group *group, uint32_t replica);
 
 /* The time; 0 where none is taken. */
@@ -118,6 +151,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_explain_wait(
 
 /* The error that ends the waits of this step; NULL: none. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_failure(struct dfg_group *group);
+
+/* The bucket of that index, locked; NULL: there is none. */
+struct group_bucket *dfg_group_lock_bucket(struct dfg_group *group, size_t i);
 
 /* Records the shapes of a bucket's tensors, or of the contributions of a step. */
 DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out_shapes(

@@ -16,7 +16,7 @@ struct dfg_shard dfg_group_shards_of(const struct dfg_group *group, uint32_t rep
 {
 	for (uint32_t i = 0; i < group->members; i++)
 		if (group->member[i] == replica)
-			return dfg_group_range(i, group->members, group->whole.shards);
+			return dfg_group_range((i + group->turn) % group->members, group->members, group->whole.shards);
 	return (struct dfg_shard){.number = replica, .shards = group->whole.shards};
 }
 

@@ -222,7 +222,7 @@ struct dfg_err *dfg_shared_begin(struct dfg_group *group, struct group_bucket *b
 	bucket->contributed = 0;
 	dfg_tree_sum_begin(&bucket->sum, whole->shards, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
 	for (int64_t i = range.first; i < range.first + range.rows; i++)
-		if (!dfg_shard_of((uint32_t)i, whole->shards, whole->batch).rows)
+		if (!dfg_group_rows(group, (uint32_t)i))
 			DFG_TRY(dfg_tree_sum_add(&bucket->sum, (struct dfg_tree_node){(uint32_t)i, 1}, NULL));
 	return NULL;
 }

@@ -264,7 +264,10 @@ static bool has_rows(const struct dfg_group *group, struct dfg_tree_node node)
 {
 	const struct dfg_shard *whole = &group->whole;
 	struct dfg_shard last = dfg_shard_of(node.first + node.count - 1, whole->shards, whole->batch);
-	return last.first + last.rows > dfg_shard_of(node.first, whole->shards, whole->batch).first;
+	bool any = false;
+	for (uint32_t i = 0; i < node.count && group->picks && !any; i++)
+		any = dfg_group_rows(group, node.first + i) > 0;
+	return group->picks ? any : last.first + last.rows > dfg_shard_of(node.first, whole->shards, whole->batch).first;
 }
 
 /* Emits the sum of a node; false, and nothing: none of its shards has rows. */
@@ -288,11 +291,11 @@ static bool emit(const struct dfg_group *group, struct group_shared *shared, str
 static void make_program(struct dfg_group *group)
 {
 	struct group_shared *shared = group->shared;
-	if (shared->batch == group->whole.batch)
+	if (shared->batch == group->whole.batch && !group->picks)
 		return;
 	shared->steps = 0;
 	(void)emit(group, shared, (struct dfg_tree_node){0, shared->shards});
-	shared->batch = group->whole.batch;
+	shared->batch = group->picks ? 0 : group->whole.batch;
 }
 
 static struct dfg_err *open_passed(struct dfg_group *group)

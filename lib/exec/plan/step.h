@@ -56,6 +56,19 @@ struct dfg_step_control {
 	void *arg;
 };
 
+/*
+ * Training steps that take the gradients of some shards only (--sync quorum): of the first that arrive, which several
+ * replicas are needed for, or of those that an earlier run has recorded.
+ */
+struct dfg_quorum {
+	uint32_t need; /* shards that a step waits for; less where fewer have rows */
+	/* Gives the shards that the next training step takes, by shard; NULL: it takes the first `need`. */
+	struct dfg_err *(*replay)(void *arg, uint32_t shards, bool *out_taken);
+	/* Called after each training step with the shards that it has taken; `rows`: those that have rows. */
+	struct dfg_err *(*taken)(void *arg, uint32_t shards, const bool *taken, uint32_t rows);
+	void *arg;
+};
+
 struct dfg_session_backend;
 struct dfg_session_options {
 	int threads;   /* 0: as many as CPU affinity and cgroup allow */
@@ -78,6 +91,7 @@ struct dfg_session_options {
 	void *trace_arg;
 	/* number of shards of the batch that is fed to inputs marked _dfg_shard (lib/pass/replicate); 0 and 1: one */
 	uint32_t shards;
+	const struct dfg_quorum *quorum; /* NULL: steps take all shards. Borrowed */
 	/* folder for the spill file of values that loops save, used when memory is near the limit; NULL: no spill */
 	const char *swap;
 	const struct dfg_mem_limit *limit;    /* required with swap */

@@ -1,0 +1,174 @@
+#include "app/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A line of the file. */
+struct line {
+	uint64_t step;
+	const char *mask; /* of `shards` characters; not terminated */
+	size_t shards;
+};
+
+/* Reads the line at *at, and moves *at to the next one; false if it is not of the form, or is not terminated. */
+static bool read_line(const struct dfg_blob *blob, size_t *at, struct line *out_line)
+{
+	const char *text = (const char *)blob->bytes + *at, *end = memchr(text, '\n', blob->size - *at);
+	*out_line = (struct line){0};
+	if (!end)
+		return false;
+	*at += (size_t)(end - text) + 1;
+	for (; text < end && *text >= '0' && *text <= '9'; text++)
+		if (__builtin_mul_overflow(out_line->step, 10, &out_line->step) ||
+			__builtin_add_overflow(out_line->step, (uint64_t)(*text - '0'), &out_line->step))
+			return false;
+	if (!out_line->step || text == end || *text != ' ')
+		return false;
+	out_line->mask = text + 1;
+	out_line->shards = (size_t)(end - out_line->mask);
+	for (size_t i = 0; i < out_line->shards; i++)
+		if (out_line->mask[i] != '0' && out_line->mask[i] != '1')
+			return false;
+	return out_line->shards && memchr(out_line->mask, '1', out_line->shards);
+}
+
+static struct dfg_err *check_line(
+	const char *path, uint64_t number, const struct line *line, uint64_t before, uint32_t shards)
+{
+	if (line->shards != shards)
+		return DFG_ERR(DFG_DATA, "%s:%llu: the step has %zu shards, expected %u: give --shards %zu", path,
+			(unsigned long long)number, line->shards, shards, line->shards);
+	if (line->step <= before)
+		return DFG_ERR(DFG_DATA, "%s:%llu: step %llu does not follow step %llu", path, (unsigned long long)number,
+			(unsigned long long)line->step, (unsigned long long)before);
+	return NULL;
+}
+
+static struct dfg_err *check_lines(const char *path, const struct dfg_blob *blob, uint32_t shards)
+{
+	struct line line;
+	uint64_t before = 0, number = 1;
+	for (size_t at = 0; at < blob->size; number++) {
+		if (!read_line(blob, &at, &line))
+			return DFG_ERR(DFG_DATA, "%s:%llu: expected the number of a step and its shards, such as '12 1101'", path,
+				(unsigned long long)number);
+		DFG_TRY(check_line(path, number, &line, before, shards));
+		before = line.step;
+	}
+	return NULL;
+}
+
+/* The line of the step: steps ascend, and each is asked for once. */
+static struct dfg_err *replay(void *arg, uint32_t shards, bool *out_taken)
+{
+	struct dfg_record *record = arg;
+	struct line line = {0};
+	for (size_t at = record->at; at < record->replayed.size && line.step < record->step;) {
+		record->at = at;
+		if (!read_line(&record->replayed, &at, &line))
+			break;
+	}
+	if (line.step != record->step || line.shards != shards)
+		return DFG_ERR(DFG_DATA, "%s has no step %llu", record->replication->replay, (unsigned long long)record->step);
+	for (uint32_t i = 0; i < shards; i++)
+		out_taken[i] = line.mask[i] == '1';
+	return NULL;
+}
+
+static struct dfg_err *write_line(struct dfg_record *record, uint32_t shards, const bool *taken)
+{
+	struct dfg_text *line = &record->line;
+	line->length = 0;
+	dfg_text_add(line, "%llu ", (unsigned long long)record->step);
+	for (uint32_t i = 0; i < shards; i++)
+		dfg_text_put(line, taken[i] ? "1" : "0", 1);
+	dfg_text_put(line, "\n", 1);
+	DFG_TRY(dfg_text_check(line));
+	return dfg_fs_write_all(record->fd, record->replication->record, line->s, line->length);
+}
+
+/* Shards without rows are among the last of a short batch, and are never taken. */
+static struct dfg_err *count(void *arg, uint32_t shards, const bool *taken, uint32_t rows)
+{
+	struct dfg_record *record = arg;
+	uint32_t now = 0;
+	for (uint32_t i = 0; i < shards; i++)
+		now += taken[i];
+	record->shards += rows;
+	record->dropped += rows > now ? rows - now : 0;
+	return record->open ? write_line(record, shards, taken) : NULL;
+}
+
+const struct dfg_quorum *dfg_record_quorum(struct dfg_record *record, const struct dfg_replication *replication)
+{
+	record->replication = replication;
+	if (!replication || !replication->quorum)
+		return NULL;
+	record->quorum = (struct dfg_quorum){.need = (uint32_t)replication->need,
+		.replay = replication->replay ? replay : NULL,
+		.taken = count,
+		.arg = record};
+	return &record->quorum;
+}
+
+void dfg_record_report(const struct dfg_record *record, const struct dfg_report *report)
+{
+	if (record->quorum.arg)
+		dfg_report_note(report, "%llu of %llu shards were dropped", (unsigned long long)record->dropped,
+			(unsigned long long)record->shards);
+}
+
+/* The size of the lines of steps up to that number. */
+static size_t lines_done(const struct dfg_blob *blob, uint64_t steps_done)
+{
+	struct line line;
+	size_t at = 0, keep = 0;
+	while (at < blob->size && read_line(blob, &at, &line) && line.step <= steps_done)
+		keep = at;
+	return keep;
+}
+
+static struct dfg_err *create(struct dfg_record *record, uint64_t steps_done)
+{
+	const char *path = record->replication->record;
+	struct dfg_blob blob;
+	if (steps_done && !access(path, F_OK)) {
+		DFG_TRY(dfg_blob_open(path, 0, &blob));
+		size_t keep = lines_done(&blob, steps_done);
+		dfg_blob_close(&blob);
+		if (truncate(path, (off_t)keep))
+			return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: %s", path, strerror(errno));
+	}
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (steps_done ? O_APPEND : O_TRUNC);
+	record->fd = dfg_fs->open(path, flags, 0666);
+	record->open = record->fd >= 0;
+	return record->open
+			   ? NULL
+			   : DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(errno));
+}
+
+struct dfg_err *dfg_record_open(struct dfg_record *record, uint32_t shards, uint64_t steps_done)
+{
+	const struct dfg_replication *replication = record->replication;
+	if (!replication || !replication->quorum)
+		return NULL;
+	if (replication->replay) {
+		DFG_TRY(dfg_blob_open(replication->replay, 0, &record->replayed));
+		DFG_TRY(check_lines(replication->replay, &record->replayed, shards));
+	}
+	return replication->record ? create(record, steps_done) : NULL;
+}
+
+struct dfg_err *dfg_record_close(struct dfg_record *record)
+{
+	bool failed = record->open && dfg_fs->close(record->fd);
+	record->open = false;
+	dfg_text_release(&record->line);
+	if (record->replayed.bytes)
+		dfg_blob_close(&record->replayed);
+	record->replayed = (struct dfg_blob){0};
+	return failed ? DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: %s", record->replication->record, strerror(errno))
+				  : NULL;
+}
