@@ -2,10 +2,10 @@
 
 #include "app/loaded.h"
 #include "app/shard_variables.h"
+#include "lib/base/rename.h"
 #include "lib/graph/shared_name.h"
 #include "lib/pass/rewrite/shard_variable.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 static bool is_variable(const struct dfg_node *node)
@@ -157,55 +157,6 @@ struct dfg_err *dfg_variables_values(const struct dfg_model *model, const struct
 	return dfg_err_of_file(err, model->file.graph.source);
 }
 
-/* One --map: "OLD=NEW", and the position of its '='. */
-struct rename {
-	char *old;
-	const char *new;
-};
-
-static struct dfg_err *parse_map(
-	struct dfg_model *model, const char *const *map, size_t n_map, struct rename **out_renames)
-{
-	struct rename *renames = *out_renames = dfg_arena_zeros(&model->arena, n_map, sizeof *renames);
-	if (!renames)
-		return dfg_no_memory("the variables");
-	for (size_t i = 0; i < n_map; i++) {
-		const char *equals = strchr(map[i], '=');
-		if (!equals)
-			return DFG_ERR(DFG_USAGE, "--map must be OLD=NEW, not '%s'", map[i]);
-		renames[i].old = dfg_arena_copy(&model->arena, map[i], (size_t)(equals - map[i]));
-		renames[i].new = equals + 1;
-		if (!renames[i].old)
-			return dfg_no_memory("the variables");
-		const char *star = strchr(renames[i].old, '*');
-		bool simple = star && !strchr(star + 1, '*') && !strpbrk(renames[i].old, "?[\\");
-		if (strchr(renames[i].new, '*') && !simple)
-			return DFG_ERR(
-				DFG_USAGE, "--map %s: a '*' in NEW requires exactly one '*' and no other pattern in OLD", map[i]);
-	}
-	return NULL;
-}
-
-/* NEW with its '*' replaced by the text that OLD's '*' matched. */
-static const char *apply(struct dfg_model *model, const struct rename *rename, const char *name)
-{
-	const char *star = strchr(rename->new, '*');
-	if (!star)
-		return rename->new;
-	size_t before = strcspn(rename->old, "*"), behind = strlen(rename->old) - before - 1;
-	return dfg_arena_print(&model->arena, "%.*s%.*s%s", (int)(star - rename->new), rename->new,
-		(int)(strlen(name) - before - behind), name + before, star + 1);
-}
-
-/* The array's name after the last matching pattern; NULL if out of memory. */
-static const char *renamed(struct dfg_model *model, const struct rename *renames, size_t n, const char *name)
-{
-	while (n--)
-		if (!fnmatch(renames[n].old, name, 0))
-			return apply(model, &renames[n], name);
-	return name;
-}
-
 /* The rows that a part has of the whole variable's array; added to `rows`, whose arrays have the names of parts. */
 static struct dfg_err *take_rows(
 	const struct dfg_row_part *part, const struct dfg_array *whole, const char *name, struct dfg_arrays *rows)
@@ -233,7 +184,7 @@ static struct dfg_err *divide(const struct dfg_model *model, const struct dfg_va
 
 /* Finds the array for each variable, or NULL. */
 static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables *variables,
-	const struct dfg_arrays *arrays, const struct rename *renames, size_t n_renames,
+	const struct dfg_arrays *arrays, const struct dfg_rename *renames, size_t n_renames,
 	const struct dfg_array **by_variable)
 {
 	struct dfg_map names = {0};
@@ -242,7 +193,7 @@ static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables
 	for (size_t i = 0; !err && i < arrays->count; i++) {
 		uint32_t number;
 		bool new;
-		const char *name = renamed(model, renames, n_renames, arrays->array[i].name);
+		const char *name = dfg_rename_name(renames, n_renames, arrays->array[i].name, &model->arena);
 		if (!by_name || !name || !dfg_map_put(&names, name, strlen(name), &number, &new))
 			err = dfg_no_memory("the variables");
 		else if (!new)
@@ -277,11 +228,11 @@ static struct dfg_err *check(const struct dfg_variables *variables, const struct
 
 /* Adds the other arrays, under the names that the map gives them. */
 static struct dfg_err *add_renamed(struct dfg_model *model, const struct dfg_arrays *arrays,
-	const struct rename *renames, size_t n_renames, struct dfg_arrays *out_arrays)
+	const struct dfg_rename *renames, size_t n_renames, struct dfg_arrays *out_arrays)
 {
 	for (size_t k = 0; k < arrays->count; k++) {
 		struct dfg_tensor value;
-		const char *name = renamed(model, renames, n_renames, arrays->array[k].name);
+		const char *name = dfg_rename_name(renames, n_renames, arrays->array[k].name, &model->arena);
 		if (!name)
 			return dfg_no_memory("the variables");
 		DFG_TRY(dfg_tensor_share(&arrays->array[k].tensor, &value));
@@ -300,7 +251,7 @@ static bool any_parts(const struct dfg_model *model, const struct dfg_variables 
 }
 
 static struct dfg_err *load(struct dfg_model *model, const struct dfg_variables *variables,
-	const struct dfg_arrays *arrays, const char *from, const struct rename *renames, size_t n_renames)
+	const struct dfg_arrays *arrays, const char *from, const struct dfg_rename *renames, size_t n_renames)
 {
 	const struct dfg_array **by_variable = dfg_arena_zeros(&model->arena, variables->count, sizeof *by_variable);
 	if (!by_variable)
@@ -322,8 +273,8 @@ struct dfg_err *dfg_variables_load(
 	struct dfg_model *model, const struct dfg_arrays *arrays, const char *from, const char *const *map, size_t n_map)
 {
 	struct dfg_variables variables;
-	struct rename *renames;
-	DFG_TRY(parse_map(model, map, n_map, &renames));
+	struct dfg_rename *renames;
+	DFG_TRY(dfg_renames_read("--map", map, n_map, &model->arena, &renames));
 	DFG_TRY(dfg_variables_list(model, &variables));
 	if (!any_parts(model, &variables))
 		return load(model, &variables, arrays, from, renames, n_map);
