@@ -1,10 +1,12 @@
 #include "lib/pass/pass.h"
 
 #include "lib/pass/lower/lower.h"
+#include "lib/pass/rewrite/batch_norm.h"
 #include "lib/pass/rewrite/cse.h"
 #include "lib/pass/rewrite/fold.h"
 #include "lib/pass/rewrite/fuse_updates.h"
 #include "lib/pass/rewrite/prune.h"
+#include "lib/pass/rewrite/strip.h"
 #include "lib/pass/rewrite/tensorflow.h"
 
 const struct dfg_pass dfg_passes[] = {
@@ -24,6 +26,12 @@ const struct dfg_pass dfg_passes[] = {
 		.doc = "Fold constants: results that are the same in every run on every machine.",
 		.standard = true,
 		.run = dfg_fold},
+	{.name = "batch-norm",
+		.doc = "Fold batch norms and other scales into the weights before them; values change by rounding.",
+		.run = dfg_fold_batch_norms},
+	{.name = "strip",
+		.doc = "Remove assertions, checks of numbers, prints and identities, which inference does not require.",
+		.run = dfg_strip},
 	{.name = "cse", .doc = "Merge nodes that compute the same.", .standard = true, .run = dfg_cse},
 	{.name = "prune", .doc = "Remove nodes that no output depends on.", .standard = true, .run = dfg_prune},
 	{0},

@@ -7,6 +7,7 @@
 #include "lib/base/float_mode.h"
 #include "lib/graph/kernel.h"
 #include "lib/graph/cycle.h"
+#include "lib/pass/rewrite/become.h"
 #include "lib/pass/verify/verify.h"
 
 #include <string.h>
@@ -25,18 +26,11 @@ struct fold {
 	uint32_t folded;
 };
 
-static const struct dfg_literal *literal_of(const struct dfg_node *node)
-{
-	const struct dfg_attr *value = dfg_node_attr(node, "value");
-	bool is_const = node->op && node->op->role == DFG_CONST && value && value->kind == DFG_ATTR_TENSOR;
-	return is_const ? value->value.tensor : NULL;
-}
-
 /* The value of a constant without control inputs; one with control inputs may be dead or in a loop. */
 static const struct dfg_literal *free_literal(const struct fold *f, struct dfg_edge edge)
 {
 	const struct dfg_node *node = &f->graph->node[edge.node];
-	return node->n_control || f->fed[edge.node] ? NULL : literal_of(node);
+	return node->n_control || f->fed[edge.node] ? NULL : dfg_constant_literal(node);
 }
 
 static bool has_branches(const struct dfg_graph *graph)
@@ -47,44 +41,10 @@ static bool has_branches(const struct dfg_graph *graph)
 	return false;
 }
 
-/* Sets the attributes of the Const that replaces the node: type, value and the marks of the node. */
-static struct dfg_err *set_attrs(struct dfg_graph *graph, struct dfg_node *node, const struct dfg_literal *literal)
-{
-	struct dfg_attr *attr = dfg_arena_zeros(graph->arena, (size_t)node->n_attr + 2, sizeof *attr);
-	uint32_t count = 0;
-	if (!attr)
-		return dfg_no_memory("a constant");
-	for (uint32_t i = 0; i < node->n_attr; i++)
-		if (node->attr[i].name[0] == '_')
-			attr[count++] = node->attr[i];
-	attr[count++] = (struct dfg_attr){"dtype", DFG_ATTR_DTYPE, {.dtype = literal->dtype}};
-	attr[count++] = (struct dfg_attr){"value", DFG_ATTR_TENSOR, {.tensor = literal}};
-	node->attr = attr;
-	node->n_attr = count;
-	return NULL;
-}
-
 static struct dfg_err *replace(struct fold *f, uint32_t n, const struct dfg_tensor *tensor)
 {
-	struct dfg_node *node = &f->graph->node[n];
-	struct dfg_literal *literal = dfg_arena_zeros(f->graph->arena, 1, sizeof *literal);
-	if (!literal)
-		return dfg_no_memory("a constant");
-	*literal = (struct dfg_literal){
-		.dtype = tensor->dtype,
-		.shape = tensor->shape,
-		.content = true,
-		.given = dfg_shape_count(&tensor->shape),
-		.data = dfg_arena_copy(f->graph->arena, tensor->data ? tensor->data : "", dfg_tensor_bytes(tensor)),
-	};
-	if (!literal->data)
-		return dfg_no_memory("a constant");
-	DFG_TRY(set_attrs(f->graph, node, literal));
-	node->op = dfg_op_find("Const");
-	node->op_name = node->op->name;
-	node->n_in = 0;
 	f->folded++;
-	return NULL;
+	return dfg_become_constant(f->graph, n, tensor);
 }
 
 static bool may_fold(const struct fold *f, uint32_t n)
