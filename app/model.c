@@ -12,7 +12,7 @@
 
 static struct dfg_err *open_graph(const char *path, const struct dfg_graph_input *input, struct dfg_model *model)
 {
-	struct dfg_verify_options verify = {0};
+	struct dfg_verify_options verify = {.marked = &model->file.graph};
 	DFG_TRY(dfg_graph_input_open(path, input, &model->file));
 	if (!model->file.graph.count)
 		return DFG_ERR(DFG_DATA, "%s: the graph has no nodes", path);

@@ -63,7 +63,7 @@ static struct dfg_err *load(struct test_case *test)
 		return dfg_no_memory("the test case");
 	struct dfg_graph_options options = {0};
 	DFG_TRY(dfg_graph_open(path, &options, &test->file));
-	struct dfg_verify_options verify = {0};
+	struct dfg_verify_options verify = {.marked = &test->file.graph};
 	DFG_TRY(dfg_lower_whole(&test->file.graph));
 	return dfg_verify(&test->file.graph, &verify, NULL);
 }

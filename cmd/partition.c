@@ -98,7 +98,7 @@ static struct dfg_err *cut(struct partitioning *work)
 	struct dfg_graph *graph = &work->file.graph;
 	DFG_TRY(dfg_lower_whole(graph));
 	DFG_TRY(prune(work));
-	DFG_TRY(dfg_verify(graph, NULL, &work->facts));
+	DFG_TRY(dfg_verify(graph, &(struct dfg_verify_options){.marked = graph}, &work->facts));
 	DFG_TRY(shard(work));
 	dfg_placement_warn(&dfg_shared.placement, graph, &dfg_stderr);
 	dfg_phase_end(&work->phases, "verify");

@@ -54,6 +54,21 @@ static bool needs_frame_info(enum dfg_role role)
 		   role == DFG_LOAD || role == DFG_SLEEP || role == DFG_SEND || role == DFG_RECV;
 }
 
+/* The verifier decides which input of a Merge is a fallback, and marks the node; a part of a graph does not show it. */
+static struct dfg_err *find_fallback(const struct dfg_node *graph_node, struct plan_node *node)
+{
+	int64_t input;
+	if (node->role != DFG_MERGE || !dfg_node_mark(graph_node, "_dfg_fallback", &input))
+		return NULL;
+	if (input < 0 || input >= node->n_in || node->n_in != 2)
+		return DFG_ERR(DFG_DATA,
+			"attribute '_dfg_fallback' is %lld, expected 0 or 1, of a Merge with 2 inputs: dfg sets it "
+			"itself, remove it",
+			(long long)input);
+	node->fallback = (uint8_t)(input + 1);
+	return NULL;
+}
+
 static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 {
 	struct dfg_plan *plan = maker->plan;
@@ -72,6 +87,7 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 	};
 	node->n_in -= node->role == DFG_LOAD;
 	node->n_out -= node->role == DFG_SAVE;
+	DFG_TRY(dfg_resolved_note(find_fallback(graph_node, node), call));
 	if (!runs_by_role(node->role))
 		DFG_TRY(dfg_kernel_find(call, &node->run));
 	node->row = node->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;

@@ -70,7 +70,7 @@ static void cut_read(struct cut_sketch *cut, const char *text, uint32_t device[2
 		else if (dfg_node_mark(&cut->sketch.graph.node[n], "_scalar", NULL))
 			succeeds(
 				dfg_node_set_attr(&cut->sketch.graph, n, "shape", DFG_ATTR_SHAPE, (union dfg_value){.shape = &scalar}));
-	succeeds(dfg_verify(&cut->sketch.graph, NULL, &cut->facts));
+	succeeds(dfg_verify(&cut->sketch.graph, &(struct dfg_verify_options){.marked = &cut->sketch.graph}, &cut->facts));
 }
 
 static struct dfg_err *cut_apart(struct cut_sketch *cut, uint32_t devices, const uint32_t device[256])

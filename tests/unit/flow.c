@@ -16,7 +16,7 @@
  * The promises of control flow: the numbered cases of tests/flow, each with every window, one thread and two, and a hundred
  * random schedules; and cut over two devices and three that are parts of this process. All must agree.
  */
-enum { CASES = 53, DICED = 4 };
+enum { CASES = 54, DICED = 4 };
 
 /* A trial with a window. */
 struct subject {
@@ -67,14 +67,14 @@ static struct dfg_err *build(struct subject *s)
 	if (!s->trial->is_program) {
 		expand(s->trial->text, s->window, text, sizeof text);
 		sketch_init(&s->sketch, step_ops, text);
-		return dfg_verify(&s->sketch.graph, NULL, &s->facts);
+		return dfg_verify(&s->sketch.graph, &(struct dfg_verify_options){.marked = &s->sketch.graph}, &s->facts);
 	}
 	with_window(s->trial->text, s->window, text, sizeof text);
 	const struct dfg_lang_options lang = {.grad = dfg_grad_edges, .text = text, .length = strlen(text)};
 	s->sketch = (struct sketch){0};
 	dfg_graph_init(&s->sketch.graph, &s->sketch.arena);
 	DFG_TRY(dfg_lang_build(s->trial->file, &lang, &s->sketch.graph));
-	return dfg_verify(&s->sketch.graph, NULL, &s->facts);
+	return dfg_verify(&s->sketch.graph, &(struct dfg_verify_options){.marked = &s->sketch.graph}, &s->facts);
 }
 
 static void put_number(const char *text, enum dfg_dtype dtype, void *data, int64_t i)

@@ -62,7 +62,7 @@ static struct dfg_err *recorded_open(struct recorded *r, const char *directory)
 		if (err)
 			return err;
 	}
-	return dfg_verify(&r->file.graph, NULL, &r->facts);
+	return dfg_verify(&r->file.graph, &(struct dfg_verify_options){.marked = &r->file.graph}, &r->facts);
 }
 
 static void recorded_close(struct recorded *r)

@@ -13,33 +13,59 @@ static struct dfg_err *two_live(
 		iter, executor->plan->node[node].call);
 }
 
+static bool has_live_fallback(const struct executor *executor, const struct iteration_state *iter, uint32_t node)
+{
+	uint32_t input = executor->plan->node[node].fallback;
+	if (!input)
+		return false;
+	uint8_t state = iter->state[iter->loop->use[executor->frame_info->first_use[node] + input - 1]];
+	return state == LIVE || state == BORROWED;
+}
+
+static void choose(struct iteration_state *iter, uint32_t local, uint32_t input)
+{
+	iter->choice[local] = input;
+	iter->count[local].pending--;
+}
+
+/* All inputs of the Merge have arrived, and none that is live can be chosen but for its fallback. */
+static struct dfg_err *end_merge(struct executor *executor, struct iteration_state *iter, uint32_t node)
+{
+	bool live = has_live_fallback(executor, iter, node);
+	if (live)
+		choose(iter, executor->frame_info->local[node], executor->plan->node[node].fallback - 1u);
+	return dfg_make_ready(executor, iter, node, !live);
+}
+
 /*
  * A Merge runs with the first live input, or dead when all inputs that can arrive are dead; in either case after its
  * control inputs, whose deadness does not matter. pending is 1 + 2 for each control input to come; the 1 is subtracted
- * by the live input. The back edges of a loop's Merge cannot arrive in iteration 0, so a loop that is entered dead
- * ends.
+ * by the live input. A live fallback is counted with the dead inputs, and chosen if all others are dead. The back edges of
+ * a loop's Merge cannot arrive in iteration 0, so a loop that is entered dead ends.
  */
 static struct dfg_err *merge_arrival(struct executor *executor, struct iteration_state *iter,
 	const struct consumer *consumer, const struct dead_cause *cause)
 {
+	const struct plan_node *node = &executor->plan->node[consumer->to];
 	uint32_t local = executor->frame_info->local[consumer->to];
 	struct count *count = &iter->count[local];
-	uint32_t can_arrive =
-		iter->iteration ? executor->plan->node[consumer->to].n_in : executor->frame_info->forward[consumer->to];
-	if (consumer->output == DFG_CONTROL) {
+	uint32_t can_arrive = iter->iteration ? node->n_in : executor->frame_info->forward[consumer->to];
+	bool is_control = consumer->output == DFG_CONTROL;
+	bool is_live = !is_control && !cause && !dfg_is_fallback(node, consumer->input);
+	if (is_control) {
 		count->pending -= 2;
-	} else if (cause) {
-		iter->cause[local] = *cause;
+	} else if (!is_live) {
+		if (cause)
+			iter->cause[local] = *cause;
 		count->dead++;
 	} else {
 		if (!(count->pending & 1))
 			return two_live(executor, iter, consumer->to, iter->choice[local], consumer->input);
-		iter->choice[local] = consumer->input;
-		count->pending--;
+		choose(iter, local, consumer->input);
 	}
-	bool dead = count->pending == 1 && count->dead >= can_arrive;
-	bool live = count->pending == 0 && (!cause || consumer->output == DFG_CONTROL);
-	return dead || live ? dfg_make_ready(executor, iter, consumer->to, dead) : NULL;
+	if (count->pending == 1 && count->dead >= can_arrive)
+		return end_merge(executor, iter, consumer->to);
+	return count->pending == 0 && (is_live || is_control) ? dfg_make_ready(executor, iter, consumer->to, false) : NULL;
 }
 
 struct dfg_err *dfg_token_arrive(struct executor *executor, struct iteration_state *iter,

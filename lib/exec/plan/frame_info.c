@@ -280,6 +280,8 @@ static void count_edge(struct frame_info_maker *maker, uint32_t from, const stru
 	bool merge = maker->plan->node[consumer->to].role == DFG_MERGE;
 	if (from == DFG_NONE) {
 		frame_info->n_start += merge;
+		frame_info->forward[consumer->to] +=
+			merge && dfg_is_fallback(&maker->plan->node[consumer->to], consumer->input);
 		return;
 	}
 	frame_info->first_consumer[from + 1]++;

@@ -32,8 +32,9 @@ struct plan_node {
 	bool tells_index; /* a Merge whose value_index output is used */
 	bool
 		may_agree; /* a Merge with an input that is constant or such a Merge: a second live input is not an error if both values are equal */
-	bool in_place; /* its kernel may write an output into the buffer of an input */
-	bool preset;   /* runs once, when the plan is made: its outputs are SLOT_PRESET */
+	uint8_t fallback; /* a Merge's input, + 1, that is taken only if all others are dead; 0: it has none */
+	bool in_place;    /* its kernel may write an output into the buffer of an input */
+	bool preset;      /* runs once, when the plan is made: its outputs are SLOT_PRESET */
 };
 
 enum slot_kind {
@@ -97,6 +98,11 @@ struct dfg_plan {
 	struct dfg_err *(*choose)(void *arg, const struct executor *executor, size_t n, size_t *out_next);
 	void *choose_arg;
 };
+
+static inline bool dfg_is_fallback(const struct plan_node *node, uint32_t input)
+{
+	return node->fallback == input + 1;
+}
 
 /* The slot of a node's input or output i. */
 static inline uint32_t dfg_plan_node_in(const struct dfg_plan *plan, const struct plan_node *node, int i)

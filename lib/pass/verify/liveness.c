@@ -1,6 +1,7 @@
 #include "lib/pass/verify/liveness.h"
 
 #include "lib/base/mem.h"
+#include "lib/pass/verify/fallback.h"
 #include "lib/pass/verify/frames.h"
 #include "lib/pass/verify/array_flow.h"
 #include "lib/pass/verify/predicate.h"
@@ -16,6 +17,7 @@ enum comes { UNCHANGED, EACH, FIRST, LATER };
 
 struct life {
 	const struct dfg_graph *graph;
+	struct dfg_fallbacks fallbacks;
 	const struct dfg_facts *facts;
 	const struct dfg_loops *loops;
 	struct dfg_arena *scratch;
@@ -182,6 +184,25 @@ static bool is_loop_merge(const struct dfg_graph *graph, const struct dfg_node *
 	return false;
 }
 
+/* Two inputs of the Merge can both be live; i is the second of them. */
+static void check_overlap(struct life *l, uint32_t n, uint32_t i)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t both[2] = {live(l, node->in[0]), live(l, node->in[node->n_in > 1])}, fallback = DFG_NONE;
+	struct dfg_err *err = l->merged[n] ? NULL : dfg_fallback_find(&l->fallbacks, l->logic, n, both, &fallback);
+	if (err)
+		dfg_fault(l->faults, err);
+	else if (fallback != DFG_NONE)
+		warn(l,
+			DFG_ERR(DFG_DATA,
+				NODE_WORDS "both inputs are live%s, as input %u '%.200s' is a constant outside of the branch; input %u "
+						   "is taken there",
+				NODE(node), dfg_predicate_words(&l->predicates, both[1 - fallback], both[fallback]), fallback,
+				tensor(l, node->in[fallback]), 1 - fallback));
+	else if (!l->merged[n])
+		overlap(l, node, i);
+}
+
 static uint32_t merge(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
@@ -193,8 +214,7 @@ static uint32_t merge(struct life *l, uint32_t n)
 		if (dfg_edge_closes(l->graph, node, node->in[i]))
 			continue;
 		if (!told && is_certain(dfg_bdd_and(l->logic, any, here))) {
-			if (!l->merged[n])
-				overlap(l, node, i);
+			check_overlap(l, n, i);
 			told = true;
 		}
 		any = dfg_bdd_or(l->logic, any, here);
@@ -445,6 +465,7 @@ static void visit(struct life *l, uint32_t n)
 	enum dfg_role role = dfg_node_role(node);
 	dfg_predicates_visit(&l->predicates, n);
 	find_iterations(l, n);
+	dfg_fault(l->faults, dfg_fallback_visit(&l->fallbacks, n));
 	l->runs[n] = role == DFG_MERGE             ? merge(l, n)
 				 : role == DFG_CONTROL_TRIGGER ? DFG_ALWAYS
 				 : !node->op                   ? DFG_LOST
@@ -491,8 +512,9 @@ static struct dfg_err *visit_all(struct life *l, const uint32_t *order)
 	return dfg_array_flow_check(l->graph, &l->predicates, l->runs, l->scratch, l->faults);
 }
 
-struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t *order, const struct dfg_facts *facts,
-	const struct dfg_loops *loops, struct dfg_arena *scratch, struct dfg_faults *faults, struct dfg_faults *warnings)
+struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, struct dfg_graph *marked, const uint32_t *order,
+	const struct dfg_facts *facts, const struct dfg_loops *loops, struct dfg_arena *scratch, struct dfg_faults *faults,
+	struct dfg_faults *warnings)
 {
 	struct life l = {
 		.graph = graph,
@@ -503,6 +525,7 @@ struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t
 		.warnings = warnings,
 		.runs = dfg_arena_zeros(scratch, graph->count, sizeof *l.runs),
 		.merged = dfg_arena_zeros(scratch, graph->count, sizeof *l.merged),
+		.fallbacks = {graph, facts, marked, dfg_arena_zeros(scratch, graph->count, sizeof(bool))},
 		.side = dfg_arena_zeros(scratch, facts->count + 1, sizeof *l.side),
 		.comes = dfg_arena_zeros(scratch, graph->count, sizeof *l.comes),
 		.within = dfg_arena_zeros(scratch, loops->count, sizeof *l.within),
@@ -510,7 +533,8 @@ struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t
 		.shared = dfg_arena_zeros(scratch, loops->count, sizeof *l.shared),
 		.unchanged = dfg_arena_zeros(scratch, loops->count, sizeof *l.unchanged),
 	};
-	bool allocated = l.runs && l.merged && l.side && l.comes && l.within && l.entered && l.shared && l.unchanged;
+	bool allocated = l.runs && l.merged && l.fallbacks.constant && l.side && l.comes && l.within && l.entered &&
+					 l.shared && l.unchanged;
 	l.logic = &l.predicates.logic;
 	allocated = dfg_predicates_init(&l.predicates, graph, scratch, BUDGET) && allocated;
 	struct dfg_err *err = allocated ? visit_all(&l, order) : NULL;

@@ -14,7 +14,10 @@
  * iteration, which only evaluates the loop's condition; a declared output is live in some case.
  * Violations are added to faults. Suspicious but valid nodes (one that never runs, or one that repeats the same
  * computation in every iteration) are added to warnings, which may be NULL.
+ *
+ * A Merge may have a fallback (lib/pass/verify/fallback.h): then both inputs may be live. Its number is written to
+ * `marked`, which is the same graph, or NULL.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t *order,
-	const struct dfg_facts *facts, const struct dfg_loops *loops, struct dfg_arena *scratch, struct dfg_faults *faults,
-	struct dfg_faults *warnings);
+DFG_MUST_CHECK struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, struct dfg_graph *marked,
+	const uint32_t *order, const struct dfg_facts *facts, const struct dfg_loops *loops, struct dfg_arena *scratch,
+	struct dfg_faults *faults, struct dfg_faults *warnings);

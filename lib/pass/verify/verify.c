@@ -22,6 +22,7 @@ enum {
 struct verify {
 	const struct dfg_graph *graph;
 	bool unknown_ops, joined;
+	struct dfg_graph *marked;
 	bool flows; /* some node belongs to a loop, a branch or a TensorArray */
 	struct dfg_faults *warnings;
 	const bool *unneeded; /* by node: an unknown op is not a fault there; NULL: nowhere */
@@ -244,7 +245,7 @@ static struct dfg_err *check_flow(struct verify *v, const uint32_t *order)
 	DFG_TRY(dfg_frames_check(v->graph, &loops, &v->scratch, &v->faults));
 	if (v->faults.left < left)
 		return NULL;
-	return dfg_liveness_check(v->graph, order, v->facts, &loops, &v->scratch, &v->faults, v->warnings);
+	return dfg_liveness_check(v->graph, v->marked, order, v->facts, &loops, &v->scratch, &v->faults, v->warnings);
 }
 
 /* One warning for all unneeded nodes: a Saver or summaries may consist of many. */
@@ -304,6 +305,7 @@ struct dfg_err *dfg_verify(
 		.unknown_ops = options && options->unknown_ops,
 		.joined = options && options->joined,
 		.warnings = options ? options->warnings : NULL,
+		.marked = options ? options->marked : NULL,
 		.facts = out_facts ? out_facts : &own,
 		.faults.left = options && options->most > 0 ? options->most : FAULTS_MOST,
 	};
