@@ -1,4 +1,5 @@
 #include "remote/ssh_private.h"
+#include "remote/ssh_stream.h"
 
 #include "lib/base/mem.h"
 
@@ -131,19 +132,29 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* The public key of an identity file: in the file itself, which may be the public one, or beside it. NULL: not known. */
-static char *public_key(struct dfg_arena *arena, const char *path)
+static bool import_public(const char *path, ssh_key *out_key)
+{
+	return path && !access(path, R_OK) && !dfg_ssh_pki_import_pubkey_file(path, out_key);
+}
+
+/*
+ * The public key of an identity file: in the file itself, which may be the public one, or beside it. *out_text is NULL if
+ * it is not known.
+ */
+static struct dfg_err *public_key(struct dfg_arena *arena, const char *path, char **out_text)
 {
 	ssh_key key = NULL;
-	char *text = NULL;
 	const char *public = dfg_arena_print(arena, "%s.pub", path);
-	if (access(path, R_OK) || dfg_ssh_pki_import_pubkey_file(path, &key))
-		if (!public || access(public, R_OK) || dfg_ssh_pki_import_pubkey_file(public, &key))
-			return NULL;
-	if (dfg_ssh_pki_export_pubkey_base64(key, &text))
-		text = NULL;
+	*out_text = NULL;
+	DFG_TRY(dfg_ssh_stream_path(path, arena, &path));
+	if (public)
+		DFG_TRY(dfg_ssh_stream_path(public, arena, &public));
+	if (!import_public(path, &key) && !import_public(public, &key))
+		return NULL;
+	if (dfg_ssh_pki_export_pubkey_base64(key, out_text))
+		*out_text = NULL;
 	dfg_ssh_key_free(key);
-	return text;
+	return NULL;
 }
 
 static struct dfg_err *read_keys(struct dfg_ssh_agent *agent, struct dfg_ssh *ssh)
@@ -152,9 +163,10 @@ static struct dfg_err *read_keys(struct dfg_ssh_agent *agent, struct dfg_ssh *ss
 	agent->key = dfg_zeros(identity->count + 1, sizeof *agent->key);
 	if (!agent->key)
 		return dfg_no_memory("the keys of the agent");
-	for (size_t i = 0; i < identity->count; i++)
-		if ((agent->key[agent->n_keys] = public_key(&ssh->arena, identity->word[i])))
-			agent->n_keys++;
+	for (size_t i = 0; i < identity->count; i++) {
+		DFG_TRY(public_key(&ssh->arena, identity->word[i], &agent->key[agent->n_keys]));
+		agent->n_keys += agent->key[agent->n_keys] != NULL;
+	}
 	return NULL;
 }
 

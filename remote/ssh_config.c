@@ -4,6 +4,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
 #include "remote/hosts.h"
+#include "remote/ssh_stream.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -396,7 +397,9 @@ static struct dfg_err *read_file(struct dfg_ssh_reading *r, const char *path, bo
 	struct dfg_blob blob;
 	if (r->depth == DEPTH_MOST)
 		return DFG_ERR(DFG_CONFIG, "%s: files include each other", path);
-	DFG_TRY(dfg_blob_open(path, FILE_MOST, &blob));
+	const char *from;
+	DFG_TRY(dfg_ssh_stream_path(path, r->arena, &from));
+	DFG_TRY(dfg_blob_open(from, FILE_MOST, &blob));
 	char *text = dfg_arena_copy(r->arena, blob.bytes, blob.size);
 	size_t size = blob.size;
 	dfg_blob_close(&blob);

@@ -1,4 +1,5 @@
 #include "remote/ssh_private.h"
+#include "remote/ssh_stream.h"
 
 #include "lib/base/io.h"
 #include "lib/base/text.h"
@@ -56,7 +57,9 @@ static struct dfg_err *see_file(struct search *search, const char *path, struct 
 	struct dfg_blob blob;
 	if (access(path, F_OK))
 		return NULL;
-	DFG_TRY(dfg_blob_open(path, FILE_MOST, &blob));
+	const char *from;
+	DFG_TRY(dfg_ssh_stream_path(path, arena, &from));
+	DFG_TRY(dfg_blob_open(from, FILE_MOST, &blob));
 	char *line = dfg_arena_zeros(arena, LINE_MOST, 1);
 	const char *s = (const char *)blob.bytes, *end = s + blob.size;
 	for (int number = 1; line && s < end; number++) {
@@ -190,13 +193,14 @@ static struct dfg_err *refuse_changed(const struct search *search, const char *p
 		search->name, print, search->other.file, search->other.line, search->other.file, search->name);
 }
 
-/* The user's config accepts new hosts: adds the key as a line. /dev/null means that none is kept. */
+/* The user's config accepts new hosts: adds the key as a line. /dev/null and pipes keep none. */
 static struct dfg_err *write_down(struct dfg_ssh *ssh, const struct search *search)
 {
 	const char *path = first_file(ssh);
 	char *base64 = NULL;
 	struct dfg_text line = {0};
-	if (!ssh->entry.known_hosts.count || !strcmp(path, "/dev/null"))
+	struct stat file;
+	if (!ssh->entry.known_hosts.count || (!stat(path, &file) && !S_ISREG(file.st_mode)))
 		return NULL;
 	if (dfg_ssh_pki_export_pubkey_base64(search->key, &base64))
 		return DFG_ERR(DFG_UNAVAILABLE, "the host's key cannot be read");

@@ -1,4 +1,5 @@
 #include "remote/ssh_private.h"
+#include "remote/ssh_stream.h"
 
 #include "lib/base/text.h"
 
@@ -89,6 +90,8 @@ static struct dfg_err *is_wanted(struct login *login, const char *path, bool *ou
 	int answer = SSH_AUTH_SUCCESS;
 	const char *public = dfg_arena_print(&login->ssh->arena, "%s.pub", path);
 	struct dfg_err *err = NULL;
+	if (public && !access(public, R_OK))
+		DFG_TRY(dfg_ssh_stream_path(public, &login->ssh->arena, &public));
 	if (public && !access(public, R_OK) && !dfg_ssh_pki_import_pubkey_file(public, &key)) {
 		err = ask(login, ask_whether, key, &answer);
 		dfg_ssh_key_free(key);
@@ -102,14 +105,16 @@ static struct dfg_err *try_key(struct login *login, const char *path)
 	ssh_key key = NULL;
 	bool wanted;
 	int answer = SSH_AUTH_DENIED;
+	const char *from;
 	if (access(path, F_OK))
 		return NULL;
+	DFG_TRY(dfg_ssh_stream_path(path, &login->ssh->arena, &from));
 	DFG_TRY(is_wanted(login, path, &wanted));
 	if (!wanted) {
 		tried(login, path, "");
 		return NULL;
 	}
-	if (dfg_ssh_pki_import_privkey_file(path, NULL, NULL, NULL, &key)) {
+	if (dfg_ssh_pki_import_privkey_file(from, NULL, NULL, NULL, &key)) {
 		tried(login, path,
 			access(path, R_OK) ? " (cannot be read)" : " (needs a passphrase: ssh-add it; or is not a key)");
 		return NULL;

@@ -130,3 +130,19 @@ config 'ProxyUseFdpass yes' 'ProxyCommand true'
 expect 78 'proxy_config:2: ProxyUseFdpass is not supported' doctor --ssh-config proxy_config alpha
 config 'ProxyCommand true %d'
 expect 78 "proxy_config:2: '%d' is not supported" doctor --ssh-config proxy_config alpha
+
+# Files that are pipes: each is read once, however often its bytes are needed; a FIFO may get its writer later.
+known=$(sed -n 's/.*UserKnownHostsFile //p' ssh_config | head -1)
+pipes() { # CONFIG: the same with descriptors 7 and 8 as files
+	sed "s|UserKnownHostsFile .*|UserKnownHostsFile /dev/fd/7|; s|IdentityFile .*|IdentityFile /dev/fd/8|" "$1"
+}
+pipes ssh_config >pipe_config
+expect 0 'beta' doctor --ssh-config pipe_config alpha beta 7< <(cat "$known") 8< <(cat keys/user)
+expect 0 'beta' doctor --ssh-config <(pipes ssh_config) alpha beta 7< <(cat "$known") 8< <(cat keys/user)
+pipes identity_config >pipe_config
+expect 0 'strict' doctor --ssh-config pipe_config strict 7< <(cat "$known") 8< <(cat keys/user)
+expect 77 'the host key of 10.77.0.11 is not known' doctor --ssh-config pipe_config alpha 7< <(true) 8< <(cat keys/user)
+mkfifo fifo
+sed "s|UserKnownHostsFile .*|UserKnownHostsFile $HERE/fifo|" ssh_config >fifo_config
+{ sleep 1 && cat "$known" >fifo; } &
+expect 0 'alpha' doctor --ssh-config fifo_config alpha

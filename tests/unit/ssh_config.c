@@ -60,6 +60,39 @@ static void a_host_that_nothing_is_said_of_has_what_ssh_would_take(void **state)
 	assert_null(entry.proxy_jump);
 }
 
+/* The config is read for each host, but the bytes of a pipe only once. */
+static void a_pipe_can_be_read_for_each_host(void **state)
+{
+	(void)state;
+	int ends[2];
+	char path[40];
+	static const char text[] = "Host a\n  Port 23\nHost b\n  Port 24\n";
+	assert_false(pipe(ends));
+	assert_int_equal(write(ends[1], text, sizeof text - 1), sizeof text - 1);
+	close(ends[1]);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+	for (int i = 0; i < 4; i++) {
+		const struct dfg_ssh_wish wish = {.file = path, .host = i % 2 ? "b" : "a"};
+		succeeds(dfg_ssh_config_read(&wish, &arena, &entry));
+		assert_int_equal(entry.port, 23 + i % 2);
+	}
+	close(ends[0]);
+}
+
+static void an_empty_pipe_is_an_empty_file(void **state)
+{
+	(void)state;
+	int ends[2];
+	char path[40];
+	assert_false(pipe(ends));
+	close(ends[1]);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+	const struct dfg_ssh_wish wish = {.file = path, .host = "a"};
+	succeeds(dfg_ssh_config_read(&wish, &arena, &entry));
+	assert_int_equal(entry.port, 22);
+	close(ends[0]);
+}
+
 static void the_first_value_counts_and_identities_collect(void **state)
 {
 	(void)state;
@@ -294,6 +327,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_host_that_nothing_is_said_of_has_what_ssh_would_take),
+		cmocka_unit_test(a_pipe_can_be_read_for_each_host),
+		cmocka_unit_test(an_empty_pipe_is_an_empty_file),
 		cmocka_unit_test(the_first_value_counts_and_identities_collect),
 		cmocka_unit_test(patterns_are_stars_and_question_marks_and_a_no),
 		cmocka_unit_test(what_is_wished_goes_before_the_file),
