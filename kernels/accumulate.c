@@ -8,7 +8,7 @@ enum { TILE = 512 };
 
 struct dfg_err *dfg_row_of(const struct dfg_op *op, enum dfg_dtype dtype, dfg_row_fn **out_row)
 {
-	*out_row = op->row[dfg_is_half(dtype) ? DFG_F32 : dtype];
+	*out_row = dfg_op_row(op, dfg_is_half(dtype) ? DFG_F32 : dtype);
 	if (!*out_row)
 		return DFG_ERR(DFG_DATA, "%s does not support %s", op->name, dfg_dtype_name(dtype));
 	return NULL;

@@ -48,16 +48,16 @@ static struct dfg_err *guard_parts(struct dfg_kernel *ctx)
 	return DFG_ERR(DFG_DATA, "%s and %s have parts of different sizes", dfg_dtype_name(in), dfg_dtype_name(out));
 }
 
-#define PART(Op, ports, expr, formula, text)                           \
-	ROW(c64, float _Complex, float, Op, INPUTS_1, OPERANDS_1, expr)    \
-	ROW(c128, double _Complex, double, Op, INPUTS_1, OPERANDS_1, expr) \
-	const struct dfg_op dfg_op_##Op = {                                \
-		.name = #Op,                                                   \
-		.doc = text,                                                   \
-		.sig = "<T: complex = c64, Tout: f32|f64 = f32>" ports,        \
-		.gradient = formula,                                           \
-		.row = {[DFG_C64] = Op##_c64, [DFG_C128] = Op##_c128},         \
-		.guard = guard_parts,                                          \
+#define PART(Op, ports, expr, formula, text)                                \
+	ROW(c64, float _Complex, float, Op, INPUTS_1, OPERANDS_1, expr)         \
+	ROW(c128, double _Complex, double, Op, INPUTS_1, OPERANDS_1, expr)      \
+	const struct dfg_op dfg_op_##Op = {                                     \
+		.name = #Op,                                                        \
+		.doc = text,                                                        \
+		.sig = "<T: complex = c64, Tout: f32|f64 = f32>" ports,             \
+		.gradient = formula,                                                \
+		.row = DFG_ROW_TABLE{[DFG_C64] = Op##_c64, [DFG_C128] = Op##_c128}, \
+		.guard = guard_parts,                                               \
 	};
 
 ROW(f32, float, float _Complex, Complex, INPUTS_2, OPERANDS_2, make_f32(x, y))
@@ -67,7 +67,7 @@ const struct dfg_op dfg_op_Complex = {
 	.doc = "complex numbers of given real and imaginary parts",
 	.sig = "<T: f32|f64 = f32, Tout: complex = c64>(real: T, imag: T) -> (out: Tout)",
 	.gradient = "dreal, dimag = Real(dout, Tout = T), Imag(dout, Tout = T)",
-	.row = {[DFG_F32] = Complex_f32, [DFG_F64] = Complex_f64},
+	.row = DFG_ROW_TABLE{[DFG_F32] = Complex_f32, [DFG_F64] = Complex_f64},
 	.guard = guard_parts,
 };
 

@@ -104,13 +104,13 @@
 #define ROW_COMPARE(NAME, name, type, number, Op, expr) ROW(name, type, _Bool, Op, INPUTS_2, OPERANDS_2, expr)
 
 /* The arguments after the formula are the text and further fields of the record. */
-#define RECORD(Op, types, ports, bits, formula, text, ...) \
-	const struct dfg_op dfg_op_##Op = {.name = #Op,        \
-		.doc = text,                                       \
-		.sig = "<T: " CLASS_##types ">" ports,             \
-		.flags = (bits),                                   \
-		.gradient = formula,                               \
-		.row = {DFG_EACH_##types(DFG_BY_DTYPE, Op)},       \
+#define RECORD(Op, types, ports, bits, formula, text, ...)        \
+	const struct dfg_op dfg_op_##Op = {.name = #Op,               \
+		.doc = text,                                              \
+		.sig = "<T: " CLASS_##types ">" ports,                    \
+		.flags = (bits),                                          \
+		.gradient = formula,                                      \
+		.row = DFG_ROW_TABLE{DFG_EACH_##types(DFG_BY_DTYPE, Op)}, \
 		__VA_ARGS__};
 
 #define UNARY_AS(Op, ports, types, bits, expr, formula, ...) \

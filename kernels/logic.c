@@ -12,7 +12,7 @@
 		.doc = text,                                          \
 		.sig = ports,                                         \
 		.flags = DFG_NO_GRADIENT | DFG_EXACT | DFG_IN_PLACE,  \
-		.row = {[DFG_NO_DTYPE] = Op##_bool},                  \
+		.row = DFG_ROW_TABLE{[DFG_NO_DTYPE] = Op##_bool},     \
 		__VA_ARGS__};
 
 #define WHERE(Op, types, expr, formula, ...)                                                \
@@ -21,7 +21,7 @@
 		.sig = "<T: " CLASS_##types "|string>(condition: bool, t: T, e: T) -> (output: T)", \
 		.flags = DFG_EXACT,                                                                 \
 		.gradient = formula,                                                                \
-		.row = {DFG_EACH_##types(DFG_BY_DTYPE, Op)},                                        \
+		.row = DFG_ROW_TABLE{DFG_EACH_##types(DFG_BY_DTYPE, Op)},                           \
 		.doc = __VA_ARGS__,                                                                 \
 	};
 

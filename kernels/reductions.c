@@ -227,7 +227,7 @@ static const char prod_gradient[] =
 		.flags = DFG_EXACT | DFG_ANALYTIC,                                                             \
 		.shape = dfg_reduce_shape,                                                                     \
 		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem##_run)},                                        \
-		.reducer = {DFG_EACH_##types(DFG_BY_DTYPE, stem##_reducer)},                                   \
+		.reducer = DFG_REDUCER_TABLE{DFG_EACH_##types(DFG_BY_DTYPE, stem##_reducer)},                  \
 		__VA_ARGS__};
 
 REDUCTION(Sum, numeric, sum, "the sum over the given axes", .gradient_fn = sum_gradient)

@@ -89,8 +89,9 @@ enum dfg_dtype {
 };
 
 enum {
-	DFG_DTYPES = 34, /* one past the largest number */
-	DFG_REF = 100,   /* a ref type's number in a file is its base type's + 100; see DFG_REF_PORT in op.h */
+	DFG_DTYPES = 34,        /* one past the largest number */
+	DFG_KERNEL_DTYPES = 24, /* one past the largest number of a type that kernels compute in */
+	DFG_REF = 100,          /* a ref type's number in a file is its base type's + 100; see DFG_REF_PORT in op.h */
 };
 
 /* An element of a string tensor. The bytes belong to the tensor's buffer. */

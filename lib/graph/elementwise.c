@@ -38,7 +38,7 @@ static enum dfg_dtype row_dtype(const struct dfg_resolved_node *call)
 static struct dfg_err *find_row(const struct dfg_resolved_node *call, dfg_row_fn **out_row)
 {
 	enum dfg_dtype dtype = row_dtype(call);
-	*out_row = call->op->row[dtype];
+	*out_row = dfg_op_row(call->op, dtype);
 	if (!*out_row)
 		return DFG_ERR(DFG_DATA, "%s does not support %s", call->op->name, dfg_dtype_name(dtype));
 	return NULL;
@@ -134,5 +134,5 @@ dfg_row_fn *dfg_kernel_row(const struct dfg_resolved_node *call)
 	for (int i = 0; simple && i < call->n_in; i++)
 		simple = !dfg_is_half((enum dfg_dtype)call->in_dtype[i]);
 	simple = simple && !dfg_is_half((enum dfg_dtype)call->out_dtype[0]);
-	return simple ? call->op->row[row_dtype(call)] : NULL;
+	return simple ? dfg_op_row(call->op, row_dtype(call)) : NULL;
 }

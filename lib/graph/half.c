@@ -261,16 +261,16 @@ struct dfg_err *dfg_half_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_op *op = ctx->call->op;
 	struct half_run run = {.outer = ctx};
-	if (op->row[DFG_F32])
+	if (dfg_op_row(op, DFG_F32))
 		return dfg_elementwise_run(ctx);
-	if (!op->kernel[DFG_F32])
+	if (!dfg_op_kernel(op, DFG_F32))
 		return DFG_ERR(DFG_DATA, "%s does not support %s", op->name, dfg_dtype_name(ctx->call->in_dtype[0]));
 	DFG_TRY(widen_call(&run));
 	DFG_TRY(widen_ports(&run));
 	run.inner.call = &run.call;
 	run.inner.host = &inner_host;
 	run.inner.runner = &run;
-	struct dfg_err *err = op->kernel[DFG_F32](&run.inner);
+	struct dfg_err *err = dfg_op_kernel(op, DFG_F32)(&run.inner);
 	for (int i = 0; i < ctx->call->n_out; i++) {
 		if (!err && dfg_is_half(ctx->call->out_dtype[i]))
 			err = round_output(&run, i);

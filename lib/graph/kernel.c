@@ -71,13 +71,13 @@ struct dfg_err *dfg_kernel_find(const struct dfg_resolved_node *call, dfg_run_fn
 	const struct dfg_op *op = call->op;
 	enum dfg_dtype dtype = dfg_kernel_dtype(call);
 	bool half = dtype == DFG_F16 || dtype == DFG_BF16;
-	if (op->kernel[dtype])
-		*out_run = op->kernel[dtype];
-	else if (op->row[dtype] || (half && op->row[DFG_F32]))
+	if (dfg_op_kernel(op, dtype))
+		*out_run = dfg_op_kernel(op, dtype);
+	else if (dfg_op_row(op, dtype) || (half && dfg_op_row(op, DFG_F32)))
 		*out_run = dfg_elementwise_run;
 	else if (op->run)
 		*out_run = op->run;
-	else if (half && op->kernel[DFG_F32])
+	else if (half && dfg_op_kernel(op, DFG_F32))
 		*out_run = dfg_half_run;
 	else
 		return dfg_resolved_note(DFG_ERR(DFG_DATA, "has no kernel for %s", dfg_dtype_name(dtype)), call);

@@ -109,7 +109,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx);
  * output from those of the inputs. The op's guard must be called first. NULL if the op has no row, or for halves.
  */
 enum { DFG_ROW_OPERANDS = 4 };
-typedef void dfg_row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
 dfg_row_fn *dfg_kernel_row(const struct dfg_resolved_node *call);
 
 /* Runs the op's f32 kernel on widened inputs, then rounds its outputs. */

@@ -337,6 +337,9 @@ struct dfg_gradient; /* the context of a gradient in C: lib/pass/grad/grad.h */
  * An op: a constant. Fields that an op does not need are 0. The index of tables by dtype is the first type parameter of
  * the signature.
  */
+/* Computes out[i] from in[..][i], where out may be one of the inputs. */
+typedef void dfg_row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
+
 struct dfg_op {
 	const char *name;
 	const char *doc;                /* one line, for `dfg ops` and dfg-ops(7) */
@@ -378,25 +381,44 @@ struct dfg_op {
 	const char *gradient;
 	struct dfg_err *(*gradient_fn)(struct dfg_gradient *node);
 
-	/*
-	 * By dtype: the row of an elementwise op, which computes out[i] from in[..][i], where out may be one of the inputs;
-	 * or the kernel of another op.
-	 */
-	void (*row[DFG_DTYPES])(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
-	struct dfg_err *(*kernel[DFG_DTYPES])(struct dfg_kernel *ctx);
+	/* By dtype: the row of an elementwise op; NULL for another op. Written .row = DFG_ROW_TABLE{[DFG_F32] = ...}. */
+	dfg_row_fn *const *row;
+	/* By dtype: the kernel of another op. Read by dfg_op_kernel(). */
+	struct dfg_err *(*kernel[DFG_KERNEL_DTYPES])(struct dfg_kernel *ctx);
 	/*
 	 * The kernel for each dtype without one of its own; of an op with rows, the kernel for operands that do not
 	 * broadcast.
 	 */
 	struct dfg_err *(*run)(struct dfg_kernel *ctx);
 
-	/* By dtype: how a reduction over the axes in input 1, with the attribute keep_dims, combines the elements of input 0. */
-	const struct dfg_reducer *reducer[DFG_DTYPES];
+	/*
+	 * By dtype: how a reduction over the axes in input 1, with the attribute keep_dims, combines the elements of input 0;
+	 * NULL for another op. Written .reducer = DFG_REDUCER_TABLE{[DFG_F32] = ...}.
+	 */
+	const struct dfg_reducer *const *reducer;
 
 	/* Called before a row: an error for elements that it cannot compute, such as a zero divisor. */
 	struct dfg_err *(*guard)(struct dfg_kernel *ctx);
 	unsigned guard_reads; /* bit i: .guard reads elements of input i; it may read the types and shapes of all */
 };
+
+/* The table of a field of struct dfg_op. Most ops have none: the loader relocates each page of each op at start. */
+#define DFG_ROW_TABLE (dfg_row_fn *const[DFG_DTYPES])
+#define DFG_REDUCER_TABLE (const struct dfg_reducer *const[DFG_DTYPES])
+
+/* The op's row, kernel or reducer for this dtype; NULL if it has none. */
+static inline dfg_row_fn *dfg_op_row(const struct dfg_op *op, enum dfg_dtype dtype)
+{
+	return op->row ? op->row[dtype] : NULL;
+}
+static inline struct dfg_err *(*dfg_op_kernel(const struct dfg_op *op, enum dfg_dtype dtype))(struct dfg_kernel *ctx)
+{
+	return (int)dtype < DFG_KERNEL_DTYPES ? op->kernel[dtype] : NULL;
+}
+static inline const struct dfg_reducer *dfg_op_reducer(const struct dfg_op *op, enum dfg_dtype dtype)
+{
+	return op->reducer ? op->reducer[dtype] : NULL;
+}
 
 /* Fills one of the tables above: .kernel = {DFG_EACH_number(DFG_BY_DTYPE, matmul)} */
 #define DFG_BY_DTYPE(NAME, name, type, number, stem) [DFG_##NAME] = stem##_##name,

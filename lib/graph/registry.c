@@ -59,7 +59,7 @@ struct dfg_err *dfg_op_missing(const char *name)
 
 bool dfg_op_computes(const struct dfg_op *op, enum dfg_dtype dtype)
 {
-	if (op->run || op->kernel[dtype] || op->row[dtype])
+	if (op->run || dfg_op_kernel(op, dtype) || dfg_op_row(op, dtype))
 		return true;
-	return (dtype == DFG_F16 || dtype == DFG_BF16) && (op->kernel[DFG_F32] || op->row[DFG_F32]);
+	return (dtype == DFG_F16 || dtype == DFG_BF16) && (dfg_op_kernel(op, DFG_F32) || dfg_op_row(op, DFG_F32));
 }

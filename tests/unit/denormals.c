@@ -125,7 +125,8 @@ static void rows_compute_each_element_alike(void **state)
 			for (int d = 0; d < 2; d++) {
 				const struct dfg_op *op = dfg_ops[i];
 				int n_in = inputs_of(op);
-				if (!op->row[dtypes[d]] || n_in < 1 || n_in > 3 || strstr(op->sig, "bool,") || !gives_elements(op))
+				if (!dfg_op_row(op, dtypes[d]) || n_in < 1 || n_in > 3 || strstr(op->sig, "bool,") ||
+					!gives_elements(op))
 					continue;
 				expect_alike(op, dtypes[d], n_in);
 				tried++;

@@ -154,7 +154,7 @@ static void trial_begin(struct trial *trial, const struct dfg_op *op, enum dfg_d
 
 static void expect_row(const struct dfg_op *op, enum dfg_dtype dtype, enum register_opcode code, int count)
 {
-	dfg_row_fn *row = op->row[dtype] ? op->row[dtype] : op->row[DFG_NO_DTYPE];
+	dfg_row_fn *row = dfg_op_row(op, dtype) ? dfg_op_row(op, dtype) : dfg_op_row(op, DFG_NO_DTYPE);
 	struct trial trial;
 	bool fuses = dfg_register_branch(code) != REG_OPCODES;
 	bool divides = op->guard && (dtype == DFG_I32 || dtype == DFG_I64);
@@ -180,9 +180,9 @@ static void every_operation_has_the_bits_of_its_row(void **state)
 	for (size_t i = 0; i < dfg_ops_count; i++)
 		for (int dtype = 0; dtype < DFG_DTYPES; dtype++) {
 			const struct dfg_op *op = dfg_ops[i];
-			bool logical = dtype == DFG_BOOL && op->row[DFG_NO_DTYPE];
+			bool logical = dtype == DFG_BOOL && dfg_op_row(op, DFG_NO_DTYPE);
 			enum register_opcode code = dfg_register_opcode(op->means, (enum dfg_dtype)dtype);
-			if (code == REG_OPCODES || (!op->row[dtype] && !logical))
+			if (code == REG_OPCODES || (!dfg_op_row(op, dtype) && !logical))
 				continue;
 			seen[code] = true;
 			expect_row(op, (enum dfg_dtype)dtype, code, 100000);

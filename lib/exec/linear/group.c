@@ -85,7 +85,7 @@ static enum member_kind kernel_kind(const struct finder *of, const struct instru
 	const struct dfg_op *op = instruction->node->call->op;
 	if (instruction->node->row)
 		return op->guard && !dfg_passes_domain_check(of->builder, instruction) ? MEMBER_NONE : MEMBER_ROW;
-	if (op->reducer[dfg_kernel_dtype(instruction->node->call)] && instruction->n_in == 2)
+	if (dfg_op_reducer(op, dfg_kernel_dtype(instruction->node->call)) && instruction->n_in == 2)
 		return reduced_columns(of, instruction) ? MEMBER_REDUCE : MEMBER_NONE;
 	if (op->means == DFG_MEANS_CAST)
 		return MEMBER_CONVERT;

@@ -131,7 +131,7 @@ static void add_step(struct group_maker *of, uint32_t i)
 		step.row = instruction->node->row;
 	} else if (kind == MEMBER_REDUCE) {
 		step.kind = DFG_TILE_REDUCE;
-		step.reducer = call->op->reducer[dfg_kernel_dtype(call)];
+		step.reducer = dfg_op_reducer(call->op, dfg_kernel_dtype(call));
 	} else {
 		step.kind = DFG_TILE_CONVERT;
 		step.from = call->in_dtype[0];

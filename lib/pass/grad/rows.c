@@ -42,7 +42,7 @@ static void infer(const struct dfg_node *node, const struct known *a, const stru
 /* Element by element, and other operands are scalars: no row sees another. */
 static bool is_by_rows(const struct proof *proof, const struct dfg_node *node, const struct dfg_inferred *result)
 {
-	if (!node->op || (!is(node, "Identity") && !node->op->row[result->dtype]) || node->n_in > 2)
+	if (!node->op || (!is(node, "Identity") && !dfg_op_row(node->op, result->dtype)) || node->n_in > 2)
 		return false;
 	for (uint32_t i = 0; i < node->n_in; i++) {
 		const struct dfg_edge in = node->in[i];

@@ -23,10 +23,7 @@ static bool is_integer(const struct dfg_inferred *fact)
 
 static bool is_elementwise(const struct dfg_op *op)
 {
-	for (int i = 0; i < DFG_DTYPES; i++)
-		if (op->row[i])
-			return !op->guard && !(op->flags & DFG_STATEFUL);
-	return false;
+	return op->row && !op->guard && !(op->flags & DFG_STATEFUL);
 }
 
 /*

@@ -91,30 +91,14 @@ static const char *reduction(const struct dfg_infer *node, uint64_t by_row)
 	return NULL;
 }
 
-static bool has_row(const struct dfg_op *op)
-{
-	for (int i = 0; i < DFG_DTYPES; i++)
-		if (op->row[i])
-			return true;
-	return false;
-}
-
-static bool has_reducer(const struct dfg_op *op)
-{
-	for (int i = 0; i < DFG_DTYPES; i++)
-		if (op->reducer[i])
-			return true;
-	return false;
-}
-
 static const char *judge_op(const struct dfg_infer *node, uint64_t by_row)
 {
 	const struct dfg_op *op = node->call->op;
 	if (op->rows)
 		return op->rows(node, by_row);
-	if (has_row(op))
+	if (op->row)
 		return elementwise(node, by_row);
-	if (has_reducer(op))
+	if (op->reducer)
 		return reduction(node, by_row);
 	return op->means == DFG_MEANS_OF_SHAPE ? "its value depends on the number of rows"
 										   : "its rows are not known to be independent";
