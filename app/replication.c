@@ -320,8 +320,8 @@ struct dfg_err *dfg_replication_apply_to_inputs(const struct dfg_replication *re
 	int64_t batch = count ? DFG_UNKNOWN : find_static_batch(model);
 	if (batch > 0 && batch <= INT64_MAX / shards) {
 		count = find_inputs(model, batch, shard);
-		dfg_report_note(report, "%s: each input has %lld rows, so a batch of %u shards has %lld", graph->source,
-			(long long)batch, shards, (long long)batch * shards);
+		dfg_report_note(report, "%s: each input has %lld rows, the size of one shard: feed %lld rows, for %u shards",
+			graph->source, (long long)batch, (long long)batch * shards, shards);
 	}
 	if (!count)
 		return DFG_ERR(DFG_DATA,

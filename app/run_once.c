@@ -58,7 +58,7 @@ static struct dfg_err *of_step(struct dfg_err *err, int64_t step, int64_t warmup
 {
 	if (!several)
 		return err;
-	return step < 0 ? dfg_err_note(err, "--warmup %lld of %lld", (long long)(step + warmup + 1), (long long)warmup)
+	return step < 0 ? dfg_err_note(err, "warm-up step %lld of %lld", (long long)(step + warmup + 1), (long long)warmup)
 					: dfg_err_note(err, "step %lld", (long long)step + 1);
 }
 

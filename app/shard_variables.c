@@ -91,7 +91,9 @@ static struct dfg_err *put_rows(const struct dfg_row_part *part, struct dfg_tens
 		memcpy((char *)whole->data + (size_t)dfg_row_part_at(part, i) * bytes,
 			(const char *)rows->data + (size_t)i * bytes, bytes);
 	dfg_tensor_release(rows);
-	return fits ? NULL : DFG_ERR(DFG_DATA, "part %u has another shape", part->part);
+	return fits
+			   ? NULL
+			   : DFG_ERR(DFG_DATA, "part %u does not have the dtype or shape that the other parts require", part->part);
 }
 
 static bool same_whole(const struct dfg_row_part *a, const struct dfg_row_part *b)
@@ -120,7 +122,8 @@ static struct dfg_err *read_part(const struct dfg_model *model, const struct dfg
 		struct dfg_shape shape = rows.shape;
 		shape.dim[0] = part->rows;
 		struct dfg_err *err = shape.rank < 1 || dfg_dtype_is_object(rows.dtype)
-								  ? DFG_ERR(DFG_DATA, "part %u has no rows of numbers", part->part)
+								  ? DFG_ERR(DFG_DATA, "part %u is %s%s, expected rows of numbers", part->part,
+										dfg_dtype_name(rows.dtype), dfg_shape_words(&rows.shape).s)
 								  : dfg_tensor_new(rows.dtype, &shape, whole);
 		if (err) {
 			dfg_tensor_release(&rows);

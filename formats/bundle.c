@@ -75,7 +75,7 @@ struct dfg_err *dfg_bundle_entry_read(const struct dfg_table_entry *from, struct
 	}
 	if (!out_entry->dtype || !dfg_dtype_size(out_entry->dtype) || out_entry->dtype == DFG_RESOURCE ||
 		out_entry->dtype == DFG_VARIANT)
-		return DFG_ERR(DFG_DATA, "its dtype is not one of tensors");
+		return DFG_ERR(DFG_DATA, "its dtype is missing, or is not one that a file can hold");
 	if (!dfg_shape_known(&out_entry->shape))
 		return DFG_ERR(DFG_DATA, "its shape is %s, expected known dimensions", dfg_shape_words(&out_entry->shape).s);
 	DFG_TRY(dfg_shape_bytes(&out_entry->shape, out_entry->dtype, &bytes));

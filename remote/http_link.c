@@ -13,7 +13,7 @@ static void message_arrived(void *arg, struct dfg_message *message)
 	struct dfg_http_links_link *link = exchange->link;
 	if (link->broken || exchange != link->source) {
 		dfg_tensor_release(&message->tensor);
-		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "a message in a stream that only carries credit"));
+		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "received a message on a stream that carries only credit"));
 		return;
 	}
 	__atomic_fetch_add(&link->base.counts.received_messages, 1, __ATOMIC_RELAXED);
@@ -274,7 +274,7 @@ static struct dfg_err *enlist(struct dfg_http_links_link *link)
 	struct dfg_http_links *http = link->http;
 	for (struct dfg_http_links_link *other = http->links; other; other = other->next)
 		if (other->base.peer == link->base.peer)
-			return DFG_ERR(DFG_BUG, "a second link to %s", dfg_peer_words(link->base.peer).s);
+			return DFG_ERR(DFG_BUG, "there is already a link to %s", dfg_peer_words(link->base.peer).s);
 	link->next = http->links;
 	http->links = link;
 	return NULL;

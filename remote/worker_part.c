@@ -189,8 +189,10 @@ void dfg_worker_skip(struct dfg_worker *worker, uint64_t step)
 	if (now) {
 		atomic_store(&worker->stop, true);
 		worker->told = true;
-		dfg_group_fail(worker->group, DFG_ERR(DFG_STOPPED, "other replicas were first"));
-		dfg_rendezvous_fail(worker->rendezvous, DFG_ERR(DFG_STOPPED, "other replicas were first"));
+		dfg_group_fail(
+			worker->group, DFG_ERR(DFG_STOPPED, "the step ended without this replica: enough others have finished it"));
+		dfg_rendezvous_fail(worker->rendezvous,
+			DFG_ERR(DFG_STOPPED, "the step ended without this replica: enough others have finished it"));
 	}
 	pthread_mutex_unlock(&worker->lock);
 }

@@ -176,7 +176,7 @@ static struct dfg_err *wait_for_buckets(
 		bool fits = feeds[i].dtype == DFG_I64 && !feeds[i].shape.rank && *(const int64_t *)feeds[i].data >= 0 &&
 					*(const int64_t *)feeds[i].data < UINT32_MAX;
 		if (!fits)
-			return DFG_ERR(DFG_PROTOCOL, "a ticket is not the number of a bucket");
+			return DFG_ERR(DFG_PROTOCOL, "the order of all-reduces names a bucket that is not a number");
 		DFG_TRY(
 			dfg_group_wait(worker->group, (uint32_t) * (const int64_t *)feeds[i].data, worker->config.session.timeout));
 	}

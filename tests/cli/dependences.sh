@@ -274,7 +274,7 @@ total = loop (p = w, q = h, z = 0) for k in 0..3 {
 output done = total[2]
 P
 status 65 "$DFG" check --parallel total/inner swap.pb
-has err "node 'total/p/Merge' is another variable from iteration to iteration"
+has err "node 'total/p/Merge' is a different variable in each iteration"
 for maker in 'StopGradient(w)' 'Pack([w, w])[0]'; do
 	foreign hidden <<P
 w = VarHandleOp(dtype = i32, shape = [9], shared_name = "w")

@@ -90,7 +90,7 @@ sed 's/f32\[n/f32[2/' fit.dfg >fixed.dfg
 "$DFG" build fixed.dfg -o fixed.pb
 "$DFG" grad fixed.pb --loss loss --optimizer 'momentum(lr=0.01)' -o fixed-train.pb
 status 0 "$DFG" partition fixed-train.pb --hosts local:1 --shards 6 -o fixed
-has err 'each input has 2 rows, so a batch of 6 shards has 12'
+has err 'each input has 2 rows, the size of one shard: feed 12 rows, for 6 shards'
 run one fixed-train.pb --shards 6
 run fixed fixed --hosts local:2 --replicas 2
 cmp one.jsonl fixed.jsonl

@@ -152,7 +152,7 @@ marked() { # STATUS
 marked 0
 { part a 0 2 4 2; part b 9999999 10000000 10000000 1; } >marked.pbtxt
 marked 65
-has err "variable 'w': part 9999999 has another shape"
+has err "variable 'w': part 9999999 does not have the dtype or shape"
 { part a 0 2 4 2; part b 0 2 4 2; } >marked.pbtxt
 marked 65
 has err "variable 'w': two variables are part 0"

@@ -75,8 +75,7 @@ static struct dfg_err *check_handle(const struct dfg_loop_analysis *a, const str
 	uint32_t variable = dfg_alias_of(a->aliases, (struct dfg_edge){v->merge, 0});
 	if (!variable || dfg_alias_of(a->aliases, a->graph->node[v->next].in[0]) == variable)
 		return NULL;
-	return DFG_ERR(
-		DFG_DATA, "node '%s' is another variable from iteration to iteration", a->graph->node[v->merge].name);
+	return DFG_ERR(DFG_DATA, "node '%s' is a different variable in each iteration", a->graph->node[v->merge].name);
 }
 
 /* The handles of all other loops: this one may be inside them, or get its handles from them. */

@@ -46,7 +46,8 @@ static struct dfg_err *replace_one(struct dfg_graph *graph, const struct dfg_ren
 	mark_sources(graph, to.node, is_source, stack);
 	const uint32_t changed = redirect(graph, from, to, is_source);
 	if (!changed)
-		return DFG_ERR(DFG_DATA, "no node reads '%s', except those that '%s' depends on", replace->old, replace->new);
+		return DFG_ERR(DFG_DATA, "no node reads '%s', or only nodes on which its replacement '%s' depends",
+			replace->old, replace->new);
 	dfg_text_add(report, "replace: %u inputs read '%s' instead of '%s'\n", changed, replace->new, replace->old);
 	return NULL;
 }
