@@ -10,7 +10,7 @@ static bool is_fixed_view(const struct program_builder *builder, const struct in
 
 static bool is_dropped(const struct program_builder *builder, const struct instruction *instruction)
 {
-	return instruction->kind == INSTR_NOP || is_fixed_view(builder, instruction);
+	return !instruction->n_release && (instruction->kind == INSTR_NOP || is_fixed_view(builder, instruction));
 }
 
 /* Drops branches around no instructions, which may make an enclosing branch empty. */
@@ -18,7 +18,8 @@ static bool drop_empty_branches(struct program *program, const uint32_t *number)
 {
 	bool dropped = false;
 	for (uint32_t o = 0; o < program->count; o++)
-		if (program->code[o].kind == INSTR_BRANCH && number[program->code[o].to] == number[o] + 1) {
+		if (program->code[o].kind == INSTR_BRANCH && !program->code[o].n_release &&
+			number[program->code[o].to] == number[o] + 1) {
 			program->code[o].kind = INSTR_NOP;
 			dropped = true;
 		}

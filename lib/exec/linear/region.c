@@ -264,7 +264,7 @@ static void add_instruction(struct translator *t, uint32_t number)
 	switch ((enum opcode)instruction->kind) {
 	case INSTR_ROW:
 	case INSTR_CHECKED_ROW:
-		if (add_scalar_row(t, instruction, number))
+		if (!instruction->n_release && add_scalar_row(t, instruction, number))
 			return;
 		add_op(t, instruction->kind == INSTR_ROW ? REG_ROW : REG_INTERPRET, number);
 		return;

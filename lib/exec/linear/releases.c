@@ -105,6 +105,19 @@ static void sort_counted(struct program_builder *builder)
 		}
 }
 
+/* The interpreter runs the most frequent instructions without a look at their releases; the general forms have them. */
+static void use_general_form(struct instruction *instruction)
+{
+	if (!instruction->n_release)
+		return;
+	if (instruction->kind == INSTR_ROW)
+		instruction->kind = INSTR_ROW_INDIRECT;
+	else if (instruction->kind == INSTR_COPY)
+		instruction->kind = INSTR_COPY_IN;
+	else if (instruction->kind == INSTR_TEST)
+		instruction->kind = INSTR_SWITCH;
+}
+
 struct dfg_err *dfg_program_plan_releases(struct program_builder *builder)
 {
 	struct program *program = builder->program;
@@ -121,6 +134,7 @@ struct dfg_err *dfg_program_plan_releases(struct program_builder *builder)
 	for (uint32_t o = 0; o < program->count; o++) {
 		program->code[o].first_release = of.next[o] = total;
 		total += program->code[o].n_release;
+		use_general_form(&program->code[o]);
 	}
 	if (!(program->release = dfg_arena_zeros(&program->arena, total, sizeof *program->release)))
 		return dfg_no_memory("the memory plan of the step");
