@@ -101,9 +101,9 @@ static void put_number(struct dfg_text *text, const ProtobufCFieldDescriptor *fi
 	}
 }
 
-static void put_name(struct printer *p, const ProtobufCFieldDescriptor *field, const char *behind)
+static void put_name(struct printer *p, const ProtobufCFieldDescriptor *field, const char *after)
 {
-	dfg_text_add(&p->text, "%*s%s%s", (p->depth - 1) * INDENT, "", field->name, behind);
+	dfg_text_add(&p->text, "%*s%s%s", (p->depth - 1) * INDENT, "", field->name, after);
 }
 
 static struct dfg_err *put_items(struct printer *p, const struct dfg_wire *wire, struct dfg_wire_field *field)

@@ -23,7 +23,7 @@
  * - 8.1.0 to 8.1.2 stall in uploads: they are refused.
  */
 enum { BUFFER = 512 << 10, BUFFER_LARGEST = 10 << 20, CONNECT_MS = 10000, URL_SIZE = 320, PATIENT_POLLS = 256 };
-enum { OLDEST = 0x075800, STALLS_FROM = 0x080100, STALLS_TO = 0x080102, MENDED = 0x080200 };
+enum { OLDEST = 0x075800, STALLS_FROM = 0x080100, STALLS_TO = 0x080102, FIXED = 0x080200 };
 
 /* The events of a socket that libcurl waits for; epoll is updated late, when its events differ from these. */
 struct watch {
@@ -499,8 +499,8 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
-	bool mended = dfg_curl_version_info(CURLVERSION_NOW)->version_num >= MENDED;
-	dfg_curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)(mended ? BUFFER : BUFFER_LARGEST));
+	bool is_fixed = dfg_curl_version_info(CURLVERSION_NOW)->version_num >= FIXED;
+	dfg_curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)(is_fixed ? BUFFER : BUFFER_LARGEST));
 	dfg_curl_easy_setopt(easy, CURLOPT_POST, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_HTTPHEADER, post->headers);
 	dfg_curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_callback);

@@ -12,7 +12,7 @@ enum { NODES_FOR_MORE_THREADS = 100000 };
  *
  * No edge connects two parts any more, so the parts are built independently, in parallel on all processors.
  */
-struct laying {
+struct part_builder {
 	const struct cut *c;
 	struct dfg_graph *part;
 	uint32_t *node; /* the nodes of the part in order, then the added ones */
@@ -27,24 +27,24 @@ struct laying {
 };
 
 /* Appends a node to the part; space for it is allocated, and its name is set later. */
-static void put_node(struct laying *l, uint32_t n, const struct dfg_node *node)
+static void put_node(struct part_builder *l, uint32_t n, const struct dfg_node *node)
 {
 	l->number[n] = l->part->count;
 	l->part->node[l->part->count++] = *node;
 }
 
-static bool is_waiting(const struct laying *l, uint32_t n)
+static bool is_waiting(const struct part_builder *l, uint32_t n)
 {
 	return n >= l->c->graph->count && l->number[n] == DFG_NONE;
 }
 
-static bool is_next_iteration(const struct laying *l, uint32_t n)
+static bool is_next_iteration(const struct part_builder *l, uint32_t n)
 {
 	return dfg_node_role(cut_node(l->c, n)) == DFG_NEXT_ITERATION;
 }
 
 /* The next input that must be put before the node, or DFG_NONE. */
-static uint32_t next_input(const struct laying *l, struct step *step)
+static uint32_t next_input(const struct part_builder *l, struct step *step)
 {
 	const struct dfg_node *node = cut_node(l->c, step->node);
 	while (step->input < node->n_in + node->n_control) {
@@ -55,7 +55,7 @@ static uint32_t next_input(const struct laying *l, struct step *step)
 	return DFG_NONE;
 }
 
-static struct dfg_err *put_added(struct laying *l, uint32_t n)
+static struct dfg_err *put_added(struct part_builder *l, uint32_t n)
 {
 	size_t depth = 0;
 	if (!is_waiting(l, n))
@@ -75,7 +75,7 @@ static struct dfg_err *put_added(struct laying *l, uint32_t n)
 }
 
 /* Routes the inputs; control inputs that became equal are merged. */
-static struct dfg_err *take_inputs(struct laying *l, uint32_t n, struct dfg_node *node)
+static struct dfg_err *take_inputs(struct part_builder *l, uint32_t n, struct dfg_node *node)
 {
 	uint32_t count = node->n_in + node->n_control, kept = node->n_in;
 	node->in = l->c->in[n];
@@ -93,7 +93,7 @@ static struct dfg_err *take_inputs(struct laying *l, uint32_t n, struct dfg_node
 	return NULL;
 }
 
-static struct dfg_err *put_sends(struct laying *l, uint32_t n)
+static struct dfg_err *put_sends(struct part_builder *l, uint32_t n)
 {
 	for (uint32_t w = l->c->first[n]; w; w = l->c->route[w - 1].next)
 		if (l->c->route[w - 1].send != DFG_NONE)
@@ -101,7 +101,7 @@ static struct dfg_err *put_sends(struct laying *l, uint32_t n)
 	return NULL;
 }
 
-static struct dfg_err *put_all(struct laying *l)
+static struct dfg_err *put_all(struct part_builder *l)
 {
 	const struct cut *c = l->c;
 	for (uint32_t i = 0; i < l->count; i++) {
@@ -154,7 +154,7 @@ static bool calls(const struct dfg_node *node)
 }
 
 /* Renumbers the edges to the part's own numbers and drops the library if no node of the part can call it. */
-static void finish(const struct laying *l)
+static void finish(const struct part_builder *l)
 {
 	bool has_calls = false;
 	for (uint32_t n = 0; n < l->part->count; n++) {
@@ -169,9 +169,9 @@ static void finish(const struct laying *l)
 	}
 }
 
-static void lay(void *layings, int64_t i)
+static void build_part(void *builders, int64_t i)
 {
-	struct laying *l = (struct laying *)layings + i;
+	struct part_builder *l = (struct part_builder *)builders + i;
 	l->err = put_all(l);
 	if (!l->err) {
 		finish(l);
@@ -180,12 +180,12 @@ static void lay(void *layings, int64_t i)
 	dfg_free(l->stack);
 }
 
-static struct dfg_err *lay_all(struct laying *l, uint32_t parts, size_t nodes)
+static struct dfg_err *build_parts(struct part_builder *l, uint32_t parts, size_t nodes)
 {
 	struct dfg_pool *pool;
 	struct dfg_err *err = NULL;
 	DFG_TRY(dfg_pool_new(nodes < NODES_FOR_MORE_THREADS ? 1 : 0, &pool));
-	dfg_pool_parallel(pool, parts, lay, l);
+	dfg_pool_parallel(pool, parts, build_part, l);
 	dfg_pool_free(pool);
 	for (uint32_t d = 0; d < parts; d++)
 		err = dfg_err_join(err, l[d].err);
@@ -193,7 +193,7 @@ static struct dfg_err *lay_all(struct laying *l, uint32_t parts, size_t nodes)
 }
 
 /* Distributes the nodes over the parts and allocates each part at once. */
-static struct dfg_err *share_out(struct cut *c, struct laying *l, uint32_t parts, uint32_t nodes)
+static struct dfg_err *share_out(struct cut *c, struct part_builder *l, uint32_t parts, uint32_t nodes)
 {
 	uint32_t *node = dfg_arena_zeros(&c->scratch, (size_t)nodes + 1, sizeof *node);
 	if (!node)
@@ -209,7 +209,7 @@ static struct dfg_err *share_out(struct cut *c, struct laying *l, uint32_t parts
 		l[d].count = 0;
 	}
 	for (uint32_t n = 0; n < nodes; n++) {
-		struct laying *its = &l[cut_device(c, n)];
+		struct part_builder *its = &l[cut_device(c, n)];
 		its->node[its->count++] = n;
 	}
 	return NULL;
@@ -239,17 +239,17 @@ struct dfg_err *dfg_cut_parts(struct cut *c, struct dfg_parts *out_parts)
 	uint32_t parts = c->options->devices, nodes = c->graph->count + (uint32_t)c->n_added;
 	uint32_t *number = dfg_arena_zeros(&c->scratch, (size_t)nodes + 1, sizeof *number);
 	uint32_t *seen = dfg_arena_zeros(&c->scratch, (size_t)nodes + 1, sizeof *seen);
-	struct laying *l = dfg_arena_zeros(&c->scratch, parts, sizeof *l);
+	struct part_builder *l = dfg_arena_zeros(&c->scratch, parts, sizeof *l);
 	struct dfg_graph *part = dfg_arena_zeros(c->arena, parts, sizeof *part);
 	if (!number || !seen || !l || !part)
 		return dfg_no_memory("the parts of the graph");
 	memset(number, 0xff, ((size_t)nodes + 1) * sizeof *number); /* all bytes 0xff: DFG_NONE */
 	for (uint32_t d = 0; d < parts; d++) {
 		part[d] = empty_part(c);
-		l[d] = (struct laying){.c = c, .part = &part[d], .number = number, .seen = seen};
+		l[d] = (struct part_builder){.c = c, .part = &part[d], .number = number, .seen = seen};
 	}
 	*out_parts = (struct dfg_parts){part, parts, c->transfer, (uint32_t)c->transfers};
 	c->transfer = NULL;
 	DFG_TRY(share_out(c, l, parts, nodes));
-	return lay_all(l, parts, nodes);
+	return build_parts(l, parts, nodes);
 }
