@@ -14,7 +14,7 @@
  * case, a kernel, row or role, and exactly one of gradient, gradient_fn and DFG_NO_GRADIENT.
  */
 
-enum { DFG_ATTR_MAX = 16, DFG_PARAM_MAX = 8, DFG_PORT_MAX = 16 };
+enum { DFG_ATTR_MAX = 16, DFG_PARAM_MAX = 12, DFG_PORT_MAX = 20 };
 
 enum dfg_op_flags {
 	DFG_NO_GRADIENT = 1 << 0, /* no gradient is known, so that `grad` refuses it; .gradient "" if it is always zero */
@@ -227,7 +227,7 @@ struct dfg_attr {
  * item of the port `x: L`.
  */
 struct dfg_param {
-	char name[24];
+	char name[32];
 	uint64_t types; /* allowed; 0 for a count */
 	bool is_list;
 	enum dfg_dtype default_dtype; /* DFG_NO_DTYPE: none */

@@ -38,18 +38,24 @@ tf = tensorflow.compat.v1
 def add_draw(draw, op, name):
     """Adds the draw's node and its placeholders to the graph. Gives feeds, outputs, inputs to differentiate by."""
     arguments, feeds, wrt = dict(draw["attrs"]), {}, []
-    for k, arg in enumerate(op_def_registry.get(op).input_arg):
-        value, port = draw["inputs"][k], f"{name}/x{k}"
+
+    def tensor(k, value, port):
         if k in draw.get("const", ()) or value.dtype == object:  # a file of arrays has no strings with zeros at the end
-            arguments[arg.name] = tf.constant(value, name=port)
-            continue
+            return tf.constant(value, name=port)
         fed = tf.placeholder(value.dtype, value.shape if draw.get("static") else None, name=port)
         feeds[port + ":0"] = value
-        arguments[arg.name] = tf.cast(fed, draw["cast"][k], name=port + "c") if k in draw.get("cast", {}) else fed
         if k in draw.get("grad", ()):
             wrt.append(fed)
+        return tf.cast(fed, draw["cast"][k], name=port + "c") if k in draw.get("cast", {}) else fed
+
+    for k, arg in enumerate(op_def_registry.get(op).input_arg):
+        value, port = draw["inputs"][k], f"{name}/x{k}"
+        if isinstance(value, list):  # the tensors of a list
+            arguments[arg.name] = [tensor(k, item, f"{port}_{i}") for i, item in enumerate(value)]
+        else:
+            arguments[arg.name] = tensor(k, value, port)
     result = getattr(tensorflow.raw_ops, op)(**arguments, name=name)
-    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    outputs = tensorflow.nest.flatten(result)
     outputs = [tf.cast(y, tf.float32, name=f"{name}/y{j}") if y.dtype == tf.bfloat16 else y for j, y in enumerate(outputs)]
     return feeds, outputs, wrt
 
@@ -86,7 +92,7 @@ class Batch:
             loss = tf.add_n(sums, name="loss") if sums else None
             self.graph = graph.as_graph_def()
             by = [graph.get_tensor_by_name(n) for _, n in self.wrt]
-            slopes = tf.gradients(loss, by, unconnected_gradients="zero") if by else []
+            slopes = [tf.convert_to_tensor(s) for s in (tf.gradients(loss, by, unconnected_gradients="zero") if by else [])]
             with tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=1)) as session:
                 names = [n for names in self.outputs for n in names]
                 self.values = dict(zip(names, session.run(names, self.feeds)))
@@ -142,8 +148,9 @@ def differs(want, got, rtol, atol):
 
 
 def describe(draw):
-    types = [f"{draw.get('cast', {}).get(k, v.dtype)}{list(v.shape)}" for k, v in enumerate(draw["inputs"])]
-    small = [f"x{k}={v.tolist()}" for k, v in enumerate(draw["inputs"]) if v.size <= 8]
+    arrays = [(k, v) for k, value in enumerate(draw["inputs"]) for v in (value if isinstance(value, list) else [value])]
+    types = [f"{draw.get('cast', {}).get(k, v.dtype)}{list(v.shape)}" for k, v in arrays]
+    small = [f"x{k}={v.tolist()}" for k, v in arrays if v.size <= 8]
     return f"({', '.join(types)}) {draw['attrs']} {' '.join(small)}"
 
 
@@ -252,7 +259,7 @@ def record(op, function, count):
     random, draws = numpy.random.default_rng([1, *op.encode()]), []
     while len(draws) < count:
         more = [{"attrs": {}, "rtol": 1e-5, "atol": 1e-6, **function(random)} for _ in range(count - len(draws))]
-        draws += accepted(op, [d for d in more if sum(v.nbytes for v in d["inputs"]) <= 4096])
+        draws += accepted(op, [d for d in more if sum(v.nbytes for v in tensorflow.nest.flatten(d["inputs"])) <= 4096])
     batch, folder = Batch(op, draws, 0), os.path.join(ROOT, "tests", "cases", "ops", op)
     os.makedirs(folder, exist_ok=True)
     write(folder, batch.graph, batch.feeds)
