@@ -24,6 +24,7 @@ const struct dfg_cmd *const dfg_commands[] = {
 
 struct dfg_globals dfg_globals;
 static const char *color = "auto";
+static bool line_is_lost; /* there was no memory to print a line of the result */
 
 const struct dfg_opt dfg_global_options[] = {
 	{"quiet", 'q', .flag = &dfg_globals.quiet, .help = "Print only errors on stderr."},
@@ -33,23 +34,19 @@ const struct dfg_opt dfg_global_options[] = {
 	{0},
 };
 
-/* Prints text without the characters that steer a terminal; without memory a mark instead of it. */
+/* Prints text without the characters that steer a terminal. It requires no memory, so that no result is cut short. */
 static void put_text(FILE *to, const char *text, size_t length)
 {
-	struct dfg_text plain = {0};
-	enum { PART = 1 << 16 };
+	enum { PART = 1 << 11, ESCAPED = 4 }; /* ESCAPED: the most characters that a byte becomes, as in \x1b */
+	char bytes[ESCAPED * PART + 1];
 	for (size_t part; length; text += part, length -= part) {
 		part = length < PART ? length : PART;
 		while (part < length && part > PART - 4 && (text[part] & 0xc0) == 0x80)
 			part--; /* to the beginning of a character */
-		plain.length = 0;
+		struct dfg_text plain = {.s = bytes, .capacity = sizeof bytes};
 		dfg_text_printable(&plain, text, part, "\n\t");
-		if (plain.length)
-			fwrite(plain.s, 1, plain.length, to);
+		fwrite(plain.s, 1, plain.length, to);
 	}
-	if (plain.short_of_memory)
-		fputs("...\n", to);
-	dfg_text_release(&plain);
 }
 
 void dfg_print(const struct dfg_text *text)
@@ -68,7 +65,10 @@ void dfg_printf(const char *fmt, ...)
 		vsnprintf(whole, length + 1, fmt, again);
 	va_end(again);
 	va_end(args);
-	put_text(stdout, whole ? whole : line, strlen(whole ? whole : line)); /* without memory its beginning */
+	if (whole)
+		put_text(stdout, whole, length);
+	else
+		line_is_lost = true;
 	if (whole != line)
 		dfg_free(whole);
 }
@@ -119,9 +119,11 @@ void dfg_talk_lines(const struct dfg_text *text)
 	}
 }
 
-/* A failed write to stdout must not look like success, nor like the answer "no". */
+/* A result that was not printed must not look like success, nor like the answer "no". */
 static int finish(int status)
 {
+	if (line_is_lost && (!status || status == DFG_NEGATIVE))
+		return dfg_cmd_report(dfg_no_memory("a line of the result"));
 	if ((fflush(stdout) || ferror(stdout)) && (!status || status == DFG_NEGATIVE))
 		return dfg_cmd_report(DFG_ERR(DFG_IO, "cannot write to stdout"));
 	return status;
