@@ -91,7 +91,8 @@ static struct dfg_err *check_same(const struct dfg_queue *queue, const struct df
 {
 	const char *name = queue->resource.name;
 	if (queue->kind.order != kind->order)
-		return DFG_ERR(DFG_DATA, "queue '%s' already exists with another order of its elements", name);
+		return DFG_ERR(
+			DFG_DATA, "queue '%s' already exists as a queue of another kind: FIFO, random or by priority", name);
 	if (queue->kind.capacity != kind->capacity)
 		return DFG_ERR(DFG_DATA, "queue '%s' already exists with capacity %" PRId64 ", not %" PRId64, name,
 			queue->kind.capacity, kind->capacity);

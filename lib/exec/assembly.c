@@ -62,8 +62,8 @@ static struct dfg_err *find_fallback(const struct dfg_node *graph_node, struct p
 		return NULL;
 	if (input < 0 || input >= node->n_in || node->n_in != 2)
 		return DFG_ERR(DFG_DATA,
-			"attribute '_dfg_fallback' is %lld, expected 0 or 1, of a Merge with 2 inputs: dfg sets it "
-			"itself, remove it",
+			"attribute '_dfg_fallback' is %lld: only a Merge of two inputs may have it, as 0 or 1; remove it, dfg sets "
+			"it where it is needed",
 			(long long)input);
 	node->fallback = (uint8_t)(input + 1);
 	return NULL;
