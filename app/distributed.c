@@ -131,6 +131,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.min_replicas = distributed->options.min_replicas,
 		.servers = dfg_hosts_lanes(&distributed->first),
 		.quorum = distributed->options.quorum,
+		.async = distributed->options.async,
 		.checks = distributed->options.checks,
 		.restarts = distributed->options.restarts,
 		.note = note,

@@ -40,6 +40,7 @@ struct dfg_distributed_options {
 	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
 	struct dfg_launch_watch watch;
 	bool servers; /* the variables are on the hosts of job=ps, which all replicas share */
+	bool async;   /* each replica updates them by itself */
 	bool quorum;  /* steps do not wait for all replicas, of which there is one for each shard */
 };
 

@@ -72,9 +72,9 @@ static struct dfg_err *check_shards(
 	if (replicas > shards)
 		return DFG_ERR(DFG_DATA, "the plan is for %u shard%s, fewer than %u replicas: partition with --shards", shards,
 			shards > 1 ? "s" : "", replicas);
-	if (distributed->options.quorum && replicas != shards)
-		return DFG_ERR(DFG_DATA, "the plan is for %u shards, but --sync quorum requires one for each of %u replicas",
-			shards, replicas);
+	if ((distributed->options.quorum || distributed->options.async) && replicas != shards)
+		return DFG_ERR(DFG_DATA, "the plan is for %u shards, but --sync %s requires one for each of %u replicas",
+			shards, distributed->options.async ? "async" : "quorum", replicas);
 	model->shards = session->shards = shards;
 	return NULL;
 }

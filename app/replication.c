@@ -59,20 +59,21 @@ struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *
 static struct dfg_err *parse_sync(struct dfg_replication *replication, bool has_hosts)
 {
 	const char *text = replication->sync;
-	replication->servers = text && !strcmp(text, "ps");
+	replication->async = text && !strcmp(text, "async");
+	replication->servers = replication->async || (text && !strcmp(text, "ps"));
 	replication->quorum = text ? !strcmp(text, "quorum") : replication->replay != NULL;
 	if (text && !replication->servers && !replication->quorum && strcmp(text, "allreduce"))
-		return DFG_ERR(DFG_USAGE, "--sync must be allreduce, quorum or ps, not '%s'", text);
+		return DFG_ERR(DFG_USAGE, "--sync must be allreduce, quorum, ps or async, not '%s'", text);
 	if (!replication->servers)
 		return NULL;
 	if (!has_hosts)
-		return DFG_ERR(DFG_USAGE, "--sync ps requires --hosts");
+		return DFG_ERR(DFG_USAGE, "--sync %s requires --hosts", text);
 	if (replication->min_replicas && replication->min_replicas < replication->replicas)
 		return DFG_ERR(
-			DFG_USAGE, "--min-replicas cannot be used with --sync ps: such a run ends when a worker is lost");
+			DFG_USAGE, "--min-replicas cannot be used with --sync %s: such a run ends when a worker is lost", text);
 	if (replication->verify || replication->emulate)
-		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --sync ps: its replicas have the same variables",
-			replication->verify ? "verify-replicas" : "emulate");
+		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --sync %s: its replicas have the same variables",
+			replication->verify ? "verify-replicas" : "emulate", text);
 	return NULL;
 }
 
@@ -98,13 +99,31 @@ static struct dfg_err *check_need(const struct dfg_replication *replication)
 	return NULL;
 }
 
-struct dfg_err *dfg_replication_check_quorum(
+/* An asynchronous step is one update by one replica, with its part of the batch. */
+static struct dfg_err *check_async(
+	const struct dfg_replication *replication, bool trains, const struct dfg_report *report)
+{
+	if (!trains)
+		return DFG_ERR(DFG_USAGE, "--sync async requires --data and --target: it is for training");
+	if (replication->n_shards != replication->n_replicas)
+		return DFG_ERR(DFG_USAGE, "--sync async requires a shard for each replica: --shards is %u, --replicas %u",
+			replication->n_shards, replication->n_replicas);
+	if (replication->algorithm)
+		return DFG_ERR(DFG_USAGE, "--algorithm cannot be used with --sync async: its replicas do not reduce");
+	if (replication->n_replicas > 1)
+		dfg_report_note(report, "--sync async: the results depend on the order in which replicas update the variables");
+	return NULL;
+}
+
+struct dfg_err *dfg_replication_check_run(
 	const struct dfg_replication *replication, bool trains, const struct dfg_report *report)
 {
 	const char *idle = replication->need     ? "need"
 					   : replication->record ? "record"
 					   : replication->replay ? "replay"
 											 : NULL;
+	if (replication->async && !idle)
+		return check_async(replication, trains, report);
 	if (!replication->quorum)
 		return idle ? DFG_ERR(DFG_USAGE, "--%s requires --sync quorum, not --sync %s", idle,
 						  replication->sync ? replication->sync : "allreduce")
@@ -144,9 +163,14 @@ struct dfg_err *dfg_replication_default(
 	if (!err) {
 		uint32_t width = parts_of_places(placement), workers = dfg_hosts_workers(&hosts);
 		replication->replicas = workers > width ? workers / width : 1; /* what does not fit is told with the hosts */
-		dfg_report_note(report, "%lld replica%s; --shards %lld computes the same with any number of them",
-			(long long)replication->replicas, replication->replicas == 1 ? "" : "s",
-			(long long)(replication->shards ? replication->shards : replication->replicas));
+		bool repeats = strcmp(replication->sync, "async") && strcmp(replication->sync, "quorum");
+		const char *s = replication->replicas == 1 ? "" : "s";
+		if (repeats)
+			dfg_report_note(report, "%lld replica%s; --shards %lld computes the same with any number of them",
+				(long long)replication->replicas, s,
+				(long long)(replication->shards ? replication->shards : replication->replicas));
+		else
+			dfg_report_note(report, "%lld replica%s", (long long)replication->replicas, s);
 	}
 	dfg_arena_release(&arena);
 	return err;

@@ -9,22 +9,23 @@
 
 /* Data parallelism, as a user asks for it: how the batch is sharded, and how gradients are reduced. */
 struct dfg_replication {
-	int64_t replicas, shards;        /* 0: not given */
-	int64_t verify;                  /* steps between two comparisons of the replicas; 0: not given */
-	const char *sync;                /* "allreduce", "quorum" or "ps"; NULL: allreduce, or quorum with `replay` */
-	int64_t need;                    /* shards that a step of a quorum waits for; 0: not given */
-	const char *record, *replay;     /* files of the shards that each step took: app/record.h */
-	const char *emulate;             /* "flip=STEP,REPLICA"; NULL: nothing */
-	int64_t min_replicas;            /* with which the run continues when others are lost; 0: not given */
-	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
-	const char *algorithm;           /* "auto", "direct" or "shm"; NULL: auto */
-	const char *reduce;              /* "mean" or "sum"; NULL: by the loss */
+	int64_t replicas, shards;    /* 0: not given */
+	int64_t verify;              /* steps between two comparisons of the replicas; 0: not given */
+	const char *sync;            /* "allreduce", "quorum", "ps" or "async"; NULL: allreduce, or quorum with `replay` */
+	int64_t need;                /* shards that a step of a quorum waits for; 0: not given */
+	const char *record, *replay; /* files of the shards that each step took: app/record.h */
+	const char *emulate;         /* "flip=STEP,REPLICA"; NULL: nothing */
+	int64_t min_replicas;        /* with which the run continues when others are lost; 0: not given */
+	const char *bucket;          /* SIZE, "0", "all" or "auto"; NULL: auto */
+	const char *algorithm;       /* "auto", "direct" or "shm"; NULL: auto */
+	const char *reduce;          /* "mean" or "sum"; NULL: by the loss */
 	struct dfg_words_list gradients; /* patterns */
 	struct dfg_words_list parts;     /* variables to divide: app/shard_variables.h */
 	/* Set by dfg_replication_check(). */
 	uint32_t n_shards, n_replicas; /* 1 or more */
 	enum dfg_algorithm all_reduce;
 	bool servers; /* the variables are on parameter servers */
+	bool async;   /* each replica updates them by itself */
 	bool quorum;  /* steps take the contributions of some shards: the first ones, or those of `replay` */
 	struct dfg_replica_checks checks;
 };
@@ -45,8 +46,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_replication_default(
  */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts);
 
-/* The same for a run, whose steps may have a quorum. `trains`: it has data and a target. */
-DFG_MUST_CHECK struct dfg_err *dfg_replication_check_quorum(
+/* The same for a run, whose steps may have a quorum or be asynchronous. `trains`: it has data and a target. */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_check_run(
 	const struct dfg_replication *replication, bool trains, const struct dfg_report *report);
 
 /*

@@ -73,6 +73,9 @@ struct dfg_run {
 
 	struct dfg_model model;
 	struct dfg_record record; /* of the shards that steps take */
+	struct dfg_staleness {
+		uint64_t updates, sum, max; /* of asynchronous steps: how many updates each missed */
+	} staleness;
 	struct dfg_variables variables;
 	uint64_t loaded_step;   /* of the last checkpoint that `load` gave; 0: none */
 	struct dfg_feeds feeds; /* values of --feed and --seed, the same in each step */

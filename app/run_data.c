@@ -29,6 +29,9 @@ struct training {
 	int64_t batch;
 	uint64_t epochs, steps; /* limits, of which the earlier ends the run; 0: none */
 	bool trains, warned;
+	/* Asynchronous steps: number of replicas, 0: steps are synchronous; steps in progress; the next one's first sample. */
+	uint32_t async, flying;
+	int64_t next;
 };
 
 static uint64_t shuffle_seed(const struct training *t)
@@ -45,13 +48,18 @@ static bool is_over(const struct training *t)
 		   (t->run->options->steps == 0);
 }
 
-/* Number of samples of the next step; 0 at the end of the epoch. */
-static int64_t next_batch(const struct training *t)
+/* Number of samples of the step that begins with that sample; 0 at the end of the epoch. */
+static int64_t batch_at(const struct training *t, int64_t sample)
 {
-	int64_t left = t->dataset.samples - (int64_t)t->at.sample;
+	int64_t left = t->dataset.samples - sample;
 	if (left < t->batch && t->run->options->drop_last)
 		return 0;
 	return left < t->batch ? left : t->batch;
+}
+
+static int64_t next_batch(const struct training *t)
+{
+	return batch_at(t, (int64_t)t->at.sample);
 }
 
 static struct dfg_err *set_ends(struct training *t)
@@ -78,6 +86,8 @@ static struct dfg_err *open_data(struct training *t)
 	int64_t full = o->batch > 0 ? t->dataset.samples / o->batch : 0;
 	bool ends_before = o->epochs < 0 && o->steps >= 0 && o->steps <= full; /* the run ends before the short batch */
 	DFG_TRY(dfg_dataset_batch_size(&t->run->model, &t->dataset, o->batch, !o->drop_last && !ends_before, &t->batch));
+	if (t->async) /* a step is one replica's */
+		t->batch = t->batch > t->async ? t->batch / t->async : 1;
 	DFG_TRY(set_ends(t));
 	struct dfg_edge *data = dfg_arena_zeros(&t->run->model.arena, t->dataset.count, sizeof *data);
 	if (!data)
@@ -150,7 +160,9 @@ static struct dfg_err *plan_steps(struct training *t)
 static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
+	const struct dfg_replication *replication = run->replication;
 	t->trains = run->n_target > 0;
+	t->async = replication && replication->async && replication->n_replicas > 1 ? replication->n_replicas : 0;
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
 	DFG_TRY(dfg_evaluation_open(run, t->run->options->batch, &t->evaluation));
@@ -198,18 +210,28 @@ static void tell(struct training *t, uint64_t epoch)
 	t->watch->step(t->watch->arg, t->at.step, epoch, name, value);
 }
 
+/* Names the step that is next to complete in an error. */
+static struct dfg_err *of_step(const struct training *t, struct dfg_err *err)
+{
+	err = dfg_err_note(err, "step %llu", (unsigned long long)t->at.step + 1);
+	return dfg_err_of_file(err, t->run->model.file.graph.source);
+}
+
+static void release_values(struct training *t)
+{
+	for (uint32_t i = 0; i < t->totals.fetch.count; i++)
+		dfg_tensor_release(&t->value[i]);
+	if (t->run->distributed)
+		t->run->distributed->step = t->at.step + 1;
+}
+
 static struct dfg_err *one_step(struct training *t, int64_t n)
 {
 	struct dfg_run *run = t->run;
 	DFG_TRY(dfg_dataset_batch(&t->dataset, (int64_t)t->at.sample, n, t->feeds.value + t->first_batch));
-	for (uint32_t i = 0; i < t->totals.fetch.count; i++)
-		dfg_tensor_release(&t->value[i]);
-	if (run->distributed)
-		run->distributed->step = t->at.step + 1;
+	release_values(t);
 	run->record.step = t->at.step + 1;
-	struct dfg_err *err = dfg_plan_run(t->plan, t->feeds.value, t->value);
-	err = dfg_err_note(err, "step %llu", (unsigned long long)t->at.step + 1);
-	DFG_TRY(dfg_err_of_file(err, run->model.file.graph.source));
+	DFG_TRY(of_step(t, dfg_plan_run(t->plan, t->feeds.value, t->value)));
 	uint64_t epoch = t->at.epoch;
 	t->at.step++;
 	t->at.sample += (uint64_t)n;
@@ -238,21 +260,21 @@ static struct dfg_err *evaluate(struct training *t)
 	return err;
 }
 
-/* Whether this step is followed by an evaluation: every N steps and at the end, or at the end of each epoch. */
-static bool evaluation_is_due(const struct training *t, bool ended)
+/* Whether a step is followed by an evaluation: every N steps and at the end, or at the end of each epoch. */
+static bool evaluation_is_due(const struct training *t, uint64_t step, bool ended)
 {
 	int64_t every = t->run->options->eval_every;
-	bool is_last = (t->steps && t->at.step >= t->steps) || (ended && t->epochs && t->at.epoch >= t->epochs);
+	bool is_last = (t->steps && step >= t->steps) || (ended && t->epochs && t->at.epoch >= t->epochs);
 	if (!t->evaluation.wanted)
 		return false;
-	return every > 0 ? is_last || t->at.step % (uint64_t)every == 0 : ended;
+	return every > 0 ? is_last || step % (uint64_t)every == 0 : ended;
 }
 
 /* The metrics line is written before the checkpoint, which includes it in its count. */
 static struct dfg_err *after_step(struct training *t)
 {
 	bool ended = t->dataset.count && !next_batch(t);
-	if (evaluation_is_due(t, ended))
+	if (evaluation_is_due(t, t->at.step, ended))
 		DFG_TRY(evaluate(t));
 	if (ended) {
 		t->at.epoch++;
@@ -277,11 +299,71 @@ static uint64_t last_step(const struct training *t)
 	return t->steps && t->steps < last ? t->steps : last;
 }
 
+/* Whether no step may begin before those in progress have ended: the last one that has begun is followed by something. */
+static bool is_boundary(const struct training *t)
+{
+	uint64_t step = t->at.step + t->flying;
+	bool ended = !batch_at(t, t->next);
+	return ended || (t->steps && step >= t->steps) ||
+		   (t->flying &&
+			   (evaluation_is_due(t, step, false) || dfg_checkpointing_is_due(&t->checkpointing, step, false)));
+}
+
+static struct dfg_err *start_steps(struct training *t)
+{
+	while (t->flying < t->async && !is_boundary(t)) {
+		int64_t n = batch_at(t, t->next);
+		DFG_TRY(dfg_dataset_batch(&t->dataset, t->next, n, t->feeds.value + t->first_batch));
+		DFG_TRY(of_step(t, dfg_plan_start(t->plan, t->feeds.value)));
+		t->next += n;
+		t->flying++;
+	}
+	return NULL;
+}
+
+static struct dfg_err *finish_step(struct training *t)
+{
+	struct dfg_staleness *staleness = &t->run->staleness;
+	uint64_t missed;
+	release_values(t);
+	DFG_TRY(of_step(t, dfg_plan_finish(t->plan, t->feeds.value, t->value, &missed)));
+	t->flying--;
+	t->at.step++;
+	staleness->updates++;
+	staleness->sum += missed;
+	staleness->max = missed > staleness->max ? missed : staleness->max;
+	DFG_TRY(dfg_metrics_step(&t->metrics, t->at.step, t->at.epoch, &t->fetch, t->value));
+	tell(t, t->at.epoch);
+	return NULL;
+}
+
+/* A step is an update by one replica; before an evaluation, a checkpoint and the end of an epoch, all complete theirs. */
+static struct dfg_err *async_steps(struct training *t)
+{
+	t->next = (int64_t)t->at.sample;
+	while (!is_over(t)) {
+		bool stops = t->watch->stop(t->watch->arg) != NULL;
+		if (!stops)
+			DFG_TRY(start_steps(t));
+		if (!t->flying)
+			break;
+		DFG_TRY(finish_step(t));
+		if (t->flying)
+			continue;
+		t->at.sample = (uint64_t)t->next;
+		DFG_TRY(after_step(t));
+		t->next = (int64_t)t->at.sample;
+	}
+	return NULL;
+}
+
 static struct dfg_err *all_steps(struct training *t)
 {
 	if (t->dataset.count && t->trains && !t->run->options->no_shuffle)
 		DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(t), t->at.epoch));
 	t->watch->begin(t->watch->arg, t->at.step, last_step(t), t->epochs);
+	if (t->async)
+		DFG_TRY(async_steps(t));
 	while (!is_over(t) && !t->watch->stop(t->watch->arg)) {
 		DFG_TRY(one_step(t, next_batch(t)));
 		DFG_TRY(after_step(t));

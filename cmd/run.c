@@ -187,7 +187,7 @@ static struct dfg_err *check_options(void)
 	DFG_TRY(dfg_check_hosts_given());
 	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
-	DFG_TRY(dfg_replication_check_quorum(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
+	DFG_TRY(dfg_replication_check_run(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
 	if (device && strcmp(device, "cpu"))
@@ -273,7 +273,7 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, O.each ? NULL : &restarts,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
-		&dfg_stderr, dfg_launch_table_watch(&table), dfg_shared.replication.servers,
+		&dfg_stderr, dfg_launch_table_watch(&table), dfg_shared.replication.servers, dfg_shared.replication.async,
 		dfg_shared.replication.quorum && !dfg_shared.replication.replay};
 	dfg_shared.placement.data[0] = &O.data;
 	dfg_shared.placement.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */

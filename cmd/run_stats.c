@@ -175,6 +175,15 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		dfg_json_uint(json, lines[i].value);
 	}
 	print_traffic(run->distributed, json);
+	if (run->staleness.updates) {
+		const struct dfg_staleness *staleness = &run->staleness;
+		double mean = (double)staleness->sum / (double)staleness->updates;
+		dfg_talk("staleness %.3f, at most %llu", mean, (unsigned long long)staleness->max);
+		dfg_json_key(json, "staleness"), dfg_json_open(json, '{');
+		dfg_json_key(json, "mean"), dfg_json_f64(json, mean);
+		dfg_json_key(json, "max"), dfg_json_uint(json, staleness->max);
+		dfg_json_close(json, '}');
+	}
 	if (run->record.quorum.arg) {
 		dfg_talk("dropped %llu", (unsigned long long)run->record.dropped);
 		dfg_json_key(json, "dropped"), dfg_json_uint(json, run->record.dropped);

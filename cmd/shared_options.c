@@ -59,10 +59,11 @@ const struct dfg_opt dfg_replication_options[] = {
 		.help = "Train R copies of the model, each on a part of the batch (1)."},
 	{"shards", .takes = "S", .number = &S.replication.shards, .least = 1,
 		.help = "Cut each batch into S shards, whose gradients are reduced in one order (R)."},
-	{"sync", .takes = "allreduce|quorum|ps", .text = &S.replication.sync,
+	{"sync", .takes = "allreduce|quorum|ps|async", .text = &S.replication.sync,
 		.help =
 			"Keep the variables on each replica, or on the hosts of job=ps, to which replicas send their gradients; "
-			"quorum: a step does not wait for the slowest replicas (allreduce)."},
+			"quorum: a step does not wait for the slowest replicas; async: as ps, and no replica waits for another "
+			"(allreduce)."},
 	{"min-replicas", .takes = "M", .number = &S.replication.min_replicas, .least = 1,
 		.help = "If replicas are lost, continue with the others while at least M are left (R)."},
 	{"verify-replicas", .takes = "K", .number = &S.replication.verify, .least = 1,

@@ -205,7 +205,7 @@ static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, NULL,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
-		&dfg_stderr, dfg_launch_table_watch(&launch_table), dfg_shared.replication.servers, false};
+		&dfg_stderr, dfg_launch_table_watch(&launch_table), dfg_shared.replication.servers, false, false};
 	DFG_TRY(dfg_distributed_open(&options, distributed));
 	test_options.distributed = distributed;
 	return dfg_distributed_start(distributed, &test_options.session);
@@ -221,8 +221,9 @@ static struct dfg_err *test(char **operands, int *out_status)
 		return DFG_ERR(DFG_USAGE, "--shard-variable is for dfg run and dfg partition");
 	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
-	if (dfg_shared.replication.quorum)
-		return DFG_ERR(DFG_USAGE, "--sync quorum is for dfg run: it makes results depend on time");
+	if (dfg_shared.replication.quorum || dfg_shared.replication.async)
+		return DFG_ERR(DFG_USAGE, "--sync %s is for dfg run: it makes results depend on time",
+			dfg_shared.replication.async ? "async" : "quorum");
 	test_options.session.shards = dfg_shared.replication.n_shards; /* feeds are the same in every shard */
 	dfg_limit_memory();
 	struct dfg_err *err = start_workers(&distributed);

@@ -14,10 +14,10 @@ struct dfg_err *dfg_coordinator_new(
 	coordinator->options = *options;
 	coordinator->options.replicas = options->replicas ? options->replicas : 1;
 	coordinator->width = options->workers / coordinator->options.replicas;
-	coordinator->backend =
-		(struct dfg_session_backend){coordinator->options.replicas, dfg_coordinator_plan, dfg_coordinator_run,
-			dfg_coordinator_begin_step, dfg_coordinator_compute, dfg_coordinator_update, dfg_coordinator_recover,
-			dfg_coordinator_stats, dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
+	coordinator->backend = (struct dfg_session_backend){coordinator->options.replicas, dfg_coordinator_plan,
+		dfg_coordinator_run, dfg_coordinator_begin_step, dfg_coordinator_compute, dfg_coordinator_update,
+		dfg_coordinator_start, dfg_coordinator_finish, dfg_coordinator_recover, dfg_coordinator_stats,
+		dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	size_t workers = options->workers;
 	coordinator->state = dfg_zeros(workers, sizeof *coordinator->state);
 	coordinator->traffic = dfg_zeros(workers * workers, sizeof *coordinator->traffic);
@@ -176,6 +176,8 @@ void dfg_coordinator_take_answers(struct dfg_coordinator *coordinator)
 		if (packet.kind == DFG_PACKET_ANSWER && packet.number > state->answered)
 			state->answered = packet.number;
 		if (packet.kind != DFG_PACKET_ANSWER || packet.number != state->asked) {
+			if (dfg_coordinator_land(coordinator, &packet))
+				continue;
 			dfg_coordinator_take_late(coordinator, &packet);
 			dfg_packet_release(&packet);
 			continue;
@@ -447,6 +449,7 @@ struct dfg_err *dfg_coordinator_ask_setup(
 		.workers = coordinator->options.workers,
 		.replicas = coordinator->options.replicas,
 		.servers = coordinator->options.servers,
+		.async = coordinator->options.async,
 		.shards = coordinator->options.session.shards,
 		.shared_only = coordinator->options.algorithm == DFG_ALGORITHM_SHM,
 		.session = coordinator->options.session,
@@ -562,8 +565,10 @@ void dfg_coordinator_free(struct dfg_coordinator *coordinator)
 		dfg_free(coordinator->source[i].spec);
 	dfg_free(coordinator->source);
 	dfg_arena_release(&coordinator->arena);
-	for (uint32_t i = 0; i < coordinator->options.workers; i++)
+	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
+		dfg_packet_release(&coordinator->state[i].landed);
 		dfg_err_free(coordinator->state[i].why);
+	}
 	dfg_inbox_release(&coordinator->inbox);
 	pthread_mutex_destroy(&coordinator->lock);
 	pthread_mutex_destroy(&coordinator->request_lock);

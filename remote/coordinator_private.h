@@ -15,11 +15,13 @@ struct worker_node {
 
 struct worker_state {
 	struct dfg_link *link;
-	uint64_t asked;          /* the number of the unanswered request that is waited for; 0: none */
-	uint64_t sent, answered; /* numbers of the last request, and of the last that was answered */
-	uint64_t mark;           /* the last request before the step before this one, with a quorum */
-	uint64_t update[2];      /* the last update runs, latest first */
-	uint64_t arrived;        /* order in which the answer arrived among all answers */
+	uint64_t asked;           /* the number of the unanswered request that is waited for; 0: none */
+	uint64_t sent, answered;  /* numbers of the last request, and of the last that was answered */
+	uint64_t mark;            /* the last request before the step before this one, with a quorum */
+	uint64_t update[2];       /* the last update runs, latest first */
+	uint64_t flight;          /* number of the request of an asynchronous compute run; 0: none, or it was answered */
+	struct dfg_packet landed; /* its answer */
+	uint64_t arrived;         /* order in which the answer arrived among all answers */
 	struct dfg_packet answer;
 	struct dfg_err *err;           /* the answer, where it is an error */
 	bool told;                     /* the error only repeats another worker's failure, of which this worker was told */
@@ -47,6 +49,11 @@ struct replica_state {
 	bool named_slow;  /* the user was told that the others wait for it */
 	bool waited;      /* all its workers had their buckets, so they began the update of the step */
 	uint64_t version; /* of its variables: replicas with the same version have the same ones */
+
+	/* An asynchronous compute run in progress: coordinator_async.c. */
+	struct step_plan *flight_plan; /* NULL: there is none */
+	const struct dfg_group_step *flight_step;
+	struct dfg_tensor *flight_fetches;
 
 	/* With a quorum: coordinator_quorum.c. */
 	bool taken;   /* a contribution of it counts in this step */
@@ -303,7 +310,29 @@ struct plan_run {
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run_on(
 	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run, struct dfg_err **out_lost);
 
-/* coordinator_replicas.c */
+/* Sends the requests of a run; takes the results of the replicas that are `done`. */
+void dfg_coordinator_ask_runs(
+	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run, uint64_t step);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_take_shares(
+	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run);
+
+/* coordinator_async.c: takes the answer to an asynchronous compute run; false: it is not one. */
+bool dfg_coordinator_land(struct dfg_coordinator *coordinator, struct dfg_packet *packet);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_start(struct dfg_session_backend *backend, uint32_t plan,
+	const struct dfg_group_step *step, const struct dfg_shard_run *run);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_finish(struct dfg_session_backend *backend, uint32_t *out_replica);
+
+/* coordinator_replicas.c: the values of a run that each replica may have. */
+struct run_lists {
+	const struct dfg_tensor **feeds; /* by replica */
+	struct dfg_tensor **fetches;
+	uint32_t *shard;
+	struct dfg_tensor *value; /* fetches of each replica, where any may be lost */
+};
+extern const struct dfg_tensor dfg_coordinator_no_feeds; /* the feeds of a plan that has none */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_new_lists(
+	const struct dfg_coordinator *coordinator, uint32_t n_fetch, struct run_lists *out_lists);
+void dfg_coordinator_free_lists(struct run_lists *lists, size_t values);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_compute(struct dfg_session_backend *backend, uint32_t plan,
 	const struct dfg_group_step *step, struct dfg_shard_run *runs, uint32_t n, uint32_t need);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_update(struct dfg_session_backend *backend, uint32_t plan,

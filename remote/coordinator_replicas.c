@@ -7,20 +7,15 @@
  * variables of the lead, replica 0 unless it is lost, then replace those of the others before the next compute run, since
  * they may have been loaded there alone.
  */
-struct lists {
-	const struct dfg_tensor **feeds; /* by replica */
-	struct dfg_tensor **fetches;
-	uint32_t *shard;
-	struct dfg_tensor *value; /* fetches of each replica, where any may be lost */
-};
 
-/* The feeds of a plan without feeds, as NULL in lists.feeds means that the plan does not run. */
-static const struct dfg_tensor no_feeds;
+/* NULL in feeds of lists means that the plan does not run. */
+const struct dfg_tensor dfg_coordinator_no_feeds;
 
-static struct dfg_err *new_lists(const struct dfg_coordinator *coordinator, uint32_t n_fetch, struct lists *out_lists)
+struct dfg_err *dfg_coordinator_new_lists(
+	const struct dfg_coordinator *coordinator, uint32_t n_fetch, struct run_lists *out_lists)
 {
 	size_t replicas = coordinator->options.replicas;
-	*out_lists = (struct lists){.feeds = dfg_zeros(replicas, sizeof(struct dfg_tensor *)),
+	*out_lists = (struct run_lists){.feeds = dfg_zeros(replicas, sizeof(struct dfg_tensor *)),
 		.fetches = dfg_zeros(replicas, sizeof(struct dfg_tensor *)),
 		.shard = dfg_zeros(replicas, sizeof(uint32_t)),
 		.value = dfg_zeros(replicas * n_fetch + 1, sizeof(struct dfg_tensor))};
@@ -28,7 +23,7 @@ static struct dfg_err *new_lists(const struct dfg_coordinator *coordinator, uint
 	return all ? NULL : dfg_no_memory("a step on the replicas");
 }
 
-static void free_lists(struct lists *lists, size_t values)
+void dfg_coordinator_free_lists(struct run_lists *lists, size_t values)
 {
 	for (size_t i = 0; lists->value && i < values; i++)
 		dfg_tensor_release(&lists->value[i]);
@@ -53,19 +48,21 @@ static uint32_t giver(const struct dfg_coordinator *coordinator)
 static struct dfg_err *run_on_all(struct dfg_coordinator *coordinator, struct step_plan *plan, struct plan_run *run,
 	const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches, struct dfg_err **out_lost)
 {
-	struct lists lists;
+	struct run_lists lists;
 	uint32_t n_fetch = plan ? plan->n_fetch : 0, replicas = coordinator->options.replicas;
 	bool elastic = dfg_coordinator_is_elastic(coordinator);
-	struct dfg_err *err = new_lists(coordinator, n_fetch, &lists);
+	struct dfg_err *err = dfg_coordinator_new_lists(coordinator, n_fetch, &lists);
 	*out_lost = NULL;
 	for (uint32_t r = 0; r < replicas && !err; r++) {
 		bool holds = run->sharded && run->sharded->holds;
 		bool runs = coordinator->replica[r].member && (!run->of_done || coordinator->replica[r].done);
 		runs &= !holds || !coordinator->absent[r];
+		bool alone = run->sharded && run->sharded->only == r + 1;
+		runs &= alone || !run->sharded || !run->sharded->only;
 		runs &= run->sharded || !coordinator->options.servers || r == dfg_coordinator_lead(coordinator);
-		lists.feeds[r] = !runs ? NULL : feeds ? feeds : &no_feeds;
+		lists.feeds[r] = !runs ? NULL : feeds ? feeds : &dfg_coordinator_no_feeds;
 		if (!run->waits &&
-			(elastic || (holds ? coordinator->replica[r].taken : r == dfg_coordinator_lead(coordinator))))
+			(elastic || alone || (holds ? coordinator->replica[r].taken : r == dfg_coordinator_lead(coordinator))))
 			lists.fetches[r] = lists.value + (size_t)r * n_fetch;
 	}
 	run->feeds = lists.feeds;
@@ -77,7 +74,7 @@ static struct dfg_err *run_on_all(struct dfg_coordinator *coordinator, struct st
 		out_fetches[i] = value[i];
 		value[i] = (struct dfg_tensor){0};
 	}
-	free_lists(&lists, (size_t)replicas * n_fetch);
+	dfg_coordinator_free_lists(&lists, (size_t)replicas * n_fetch);
 	return err;
 }
 
@@ -200,13 +197,13 @@ struct dfg_err *dfg_coordinator_make_equal(struct dfg_coordinator *coordinator)
 static struct dfg_err *compute(struct dfg_coordinator *coordinator, struct step_plan *plan,
 	const struct dfg_group_step *step, struct dfg_shard_run *runs, uint32_t n, uint32_t need)
 {
-	struct lists lists;
-	struct dfg_err *lost, *err = new_lists(coordinator, 0, &lists);
+	struct run_lists lists;
+	struct dfg_err *lost, *err = dfg_coordinator_new_lists(coordinator, 0, &lists);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		uint32_t replica = dfg_coordinator_member(coordinator, runs[i].replica);
 		if (coordinator->absent[replica])
 			continue;
-		lists.feeds[replica] = runs[i].feeds ? runs[i].feeds : &no_feeds;
+		lists.feeds[replica] = runs[i].feeds ? runs[i].feeds : &dfg_coordinator_no_feeds;
 		lists.fetches[replica] = runs[i].fetches;
 		lists.shard[replica] = runs[i].shard.number;
 	}
@@ -219,7 +216,7 @@ static struct dfg_err *compute(struct dfg_coordinator *coordinator, struct step_
 		runs[i].taken = replica->done && lists.feeds[replica - coordinator->replica];
 		replica->taken |= runs[i].taken;
 	}
-	free_lists(&lists, 0);
+	dfg_coordinator_free_lists(&lists, 0);
 	return err;
 }
 
@@ -336,7 +333,7 @@ static struct dfg_err *update(struct dfg_coordinator *coordinator, struct step_p
 		err = update_in_two(coordinator, plan, run, feeds, out_fetches, &lost);
 	else
 		err = run_on_all(coordinator, plan, run, feeds, out_fetches, &lost);
-	if (err)
+	if (err || run->sharded->only) /* the variables are those of all replicas */
 		return err;
 	note_versions(coordinator, true);
 	coordinator->unexplained = 0;

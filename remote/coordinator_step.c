@@ -240,7 +240,7 @@ static bool runs_on(const struct dfg_coordinator *coordinator, const struct step
 static bool is_follower(const struct dfg_coordinator *coordinator, const struct plan_run *run, uint32_t worker)
 {
 	bool lead = worker / coordinator->width == dfg_coordinator_lead(coordinator);
-	return is_update(run) && coordinator->options.servers && !lead;
+	return is_update(run) && coordinator->options.servers && !lead && !run->sharded->only;
 }
 
 static void put_bits(struct dfg_packet *packet, const bool *bit, uint32_t count)
@@ -346,7 +346,7 @@ static bool survives(const struct dfg_coordinator *coordinator, const struct pla
 	return done && !run->shard && err->code == DFG_UNAVAILABLE && dfg_coordinator_is_elastic(coordinator);
 }
 
-static struct dfg_err *take_shares(
+struct dfg_err *dfg_coordinator_take_shares(
 	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run)
 {
 	struct dfg_err *err = NULL;
@@ -362,14 +362,20 @@ static struct dfg_err *take_shares(
 	return err;
 }
 
+void dfg_coordinator_ask_runs(
+	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run, uint64_t step)
+{
+	for (uint32_t w = 0; w < coordinator->options.workers; w++)
+		if (runs_on(coordinator, plan, run, w))
+			ask_run(coordinator, plan, run, step, w);
+}
+
 struct dfg_err *dfg_coordinator_run_on(
 	struct dfg_coordinator *coordinator, struct step_plan *plan, const struct plan_run *run, struct dfg_err **out_lost)
 {
 	uint64_t step = ++coordinator->step;
 	*out_lost = NULL;
-	for (uint32_t w = 0; w < coordinator->options.workers; w++)
-		if (runs_on(coordinator, plan, run, w))
-			ask_run(coordinator, plan, run, step, w);
+	dfg_coordinator_ask_runs(coordinator, plan, run, step);
 	if (run->shard)
 		dfg_coordinator_begin_compute(coordinator);
 	struct dfg_err *err = run->sharded && run->sharded->holds ? dfg_coordinator_quorum(coordinator, step, run)
@@ -381,7 +387,7 @@ struct dfg_err *dfg_coordinator_run_on(
 		return explain(coordinator, plan, run, err);
 	}
 	*out_lost = err;
-	err = take_shares(coordinator, plan, run);
+	err = dfg_coordinator_take_shares(coordinator, plan, run);
 	dfg_coordinator_drop_answers(coordinator);
 	if (err) {
 		dfg_err_free(*out_lost);

@@ -256,6 +256,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.min_replicas = launch->options.min_replicas,
 		.servers = launch->options.servers,
 		.quorum = launch->options.quorum,
+		.async = launch->options.async,
 		.checks = launch->options.checks,
 		.note = launch->options.note,
 		.revive = launch->options.restarts && *launch->options.restarts > 0 ? dfg_launch_revive : NULL,

@@ -30,8 +30,8 @@ struct dfg_launch_options {
 	uint32_t servers;              /* as dfg_coordinator_options.servers */
 	enum dfg_algorithm algorithm;  /* as dfg_coordinator_options.algorithm */
 	struct dfg_replica_checks checks;
-	bool quorum;       /* as dfg_coordinator_options.quorum */
-	int64_t *restarts; /* the number of starts of lost replicas that are left, which each one lowers; NULL: 0 */
+	bool async, quorum; /* as in dfg_coordinator_options */
+	int64_t *restarts;  /* the number of starts of lost replicas that are left, which each one lowers; NULL: 0 */
 	void (*note)(void *arg, const char *line); /* as dfg_coordinator_options.note, with say_arg */
 	bool push;                                 /* send this program to the hosts */
 	double lease;                              /* seconds of silence after which a worker is lost */

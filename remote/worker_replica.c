@@ -7,7 +7,8 @@
 /* The replicas that reduce with this worker: with parameter servers, none of them but the lanes of its server. */
 static uint32_t group_size(const struct dfg_worker *worker)
 {
-	return worker->config.servers && !dfg_worker_is_lane(worker) ? 1 : worker->config.replicas;
+	bool alone = worker->config.async || (worker->config.servers && !dfg_worker_is_lane(worker));
+	return alone ? 1 : worker->config.replicas;
 }
 
 struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
@@ -155,7 +156,7 @@ struct dfg_err *dfg_worker_get_shards(
 static struct dfg_err *advance(struct dfg_worker *worker, const struct sharded_run *run)
 {
 	struct dfg_state *state = dfg_session_state(worker->session);
-	if (dfg_worker_is_lane(worker) && dfg_worker_replica(worker))
+	if (dfg_worker_is_lane(worker) && dfg_worker_replica(worker) && !worker->config.async)
 		return NULL; /* the first lane does it for all */
 	for (uint32_t i = 0; i < run->streams; i++) {
 		struct dfg_variable *position;

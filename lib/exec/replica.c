@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* All sharded feeds have the batch as their first extent. */
-static struct dfg_err *find_batch(struct sharded_step *step)
+struct dfg_err *dfg_replica_find_batch(struct sharded_step *step)
 {
 	const struct replica *replica = step->replica;
 	step->batch = DFG_UNKNOWN;
@@ -102,11 +102,11 @@ static struct dfg_err *run_plan(struct sharded_step *step, const struct dfg_tens
 	if (update)
 		DFG_TRY(dfg_plan_check_feeds(update, feed));
 	struct dfg_group_step at = step->at;
-	at.taken = step->quorum ? step->taken : NULL;
+	at.taken = step->quorum ? step->taken : step->at.taken;
 	return backend->update(backend, update ? update->backend_plan : DFG_NONE, &at, feed, step->updated);
 }
 
-static struct dfg_err *run_update(struct sharded_step *step)
+struct dfg_err *dfg_replica_update(struct sharded_step *step)
 {
 	struct replica *replica = step->replica;
 	const struct dfg_graph *graph = replica->session->graph;
@@ -136,7 +136,7 @@ static struct dfg_err *run_step(struct sharded_step *step, struct dfg_tensor *ou
 	if (step->at.holds)
 		DFG_TRY(dfg_group_take(step->group, step->taken, NULL));
 	DFG_TRY(dfg_group_commit(step->group));
-	DFG_TRY(run_update(step));
+	DFG_TRY(dfg_replica_update(step));
 	if (!replica->session->options.backend)
 		dfg_trace_buckets(step->group, replica->session->options.trace, replica->session->options.trace_arg);
 	return dfg_replica_merge(step, out_fetches);
@@ -236,7 +236,7 @@ struct dfg_err *dfg_replica_run(struct replica *replica, const struct dfg_tensor
 		.updated = dfg_zeros((size_t)replica->n_update_fetch + 1, sizeof *step.updated),
 	};
 	bool all = step.run && step.shard_feed && step.value && step.now && step.updated;
-	struct dfg_err *err = all ? find_batch(&step) : dfg_no_memory("a sharded step");
+	struct dfg_err *err = all ? dfg_replica_find_batch(&step) : dfg_no_memory("a sharded step");
 	if (!err)
 		err = dfg_group_of(&replica->session->state, &step.group);
 	if (!err && replica->session->options.trace)

@@ -25,6 +25,15 @@ struct replica {
 	uint32_t n_compute_fetch, n_update_fetch, n_ticket;
 	const struct dfg_edge *ticket; /* by bucket of the step */
 	uint32_t fetch_bucket;         /* buckets of fetches have numbers from here on, those of gradients are below */
+
+	/* Asynchronous steps: replica_async.c. */
+	struct flight {
+		bool flies;
+		uint64_t begun; /* the number of updates that were applied before */
+		struct dfg_group_step at;
+		struct dfg_tensor *fetches;
+	} * flight;       /* by replica; NULL: no step was started */
+	uint64_t applied; /* updates */
 };
 
 /* A step in progress. */
@@ -55,6 +64,16 @@ void dfg_replica_release(struct replica *replica);
 
 DFG_MUST_CHECK struct dfg_err *dfg_replica_run(
 	struct replica *replica, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+
+/* replica_async.c: dfg_plan_start() and dfg_plan_finish(). */
+DFG_MUST_CHECK struct dfg_err *dfg_replica_start(struct replica *replica, const struct dfg_tensor *feeds);
+DFG_MUST_CHECK struct dfg_err *dfg_replica_finish(
+	struct replica *replica, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches, uint64_t *out_staleness);
+void dfg_replica_drop_flights(struct replica *replica);
+
+/* replica.c: finds the rows of the step's batch; runs the update. */
+DFG_MUST_CHECK struct dfg_err *dfg_replica_find_batch(struct sharded_step *step);
+DFG_MUST_CHECK struct dfg_err *dfg_replica_update(struct sharded_step *step);
 
 /* Statistics of both runs together. */
 void dfg_replica_stats(const struct replica *replica, struct dfg_stats *out_stats);

@@ -162,6 +162,24 @@ static struct dfg_err *run_step(struct dfg_plan *plan, const struct dfg_tensor *
 						  : dfg_dataflow_run(plan, feeds, control, out_fetches);
 }
 
+static struct dfg_err *not_asynchronous(void)
+{
+	return DFG_ERR(DFG_BUG, "only a step that trains on replicas with parameter servers can be asynchronous");
+}
+
+struct dfg_err *dfg_plan_start(struct dfg_plan *plan, const struct dfg_tensor *feeds)
+{
+	bool fits = plan->replica && plan->session->options.backend;
+	return fits ? dfg_replica_start(plan->replica, feeds) : not_asynchronous();
+}
+
+struct dfg_err *dfg_plan_finish(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches, uint64_t *out_staleness)
+{
+	bool fits = plan->replica && plan->session->options.backend;
+	return fits ? dfg_replica_finish(plan->replica, feeds, out_fetches, out_staleness) : not_asynchronous();
+}
+
 struct dfg_err *dfg_plan_run_controlled(struct dfg_plan *plan, const struct dfg_tensor *feeds,
 	const struct dfg_step_control *control, struct dfg_tensor *out_fetches)
 {

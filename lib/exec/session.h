@@ -70,6 +70,17 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_run(
 DFG_MUST_CHECK struct dfg_err *dfg_plan_run_controlled(struct dfg_plan *plan, const struct dfg_tensor *feeds,
 	const struct dfg_step_control *control, struct dfg_tensor *out_fetches);
 
+/*
+ * Asynchronous steps of a plan that trains, on replicas that share their variables: several are in progress, each on a
+ * replica of its own. Start begins one on an idle replica; the feeds are borrowed until it returns. Finish completes the
+ * step whose gradients are there first: it applies the update and gives the fetches. *out_staleness: the updates that were
+ * applied since that replica began to read the variables. `feeds` gives the feeds that are not of the batch. One thread;
+ * no other step runs meanwhile. After an error no more steps can be started.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_start(struct dfg_plan *plan, const struct dfg_tensor *feeds);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_finish(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches, uint64_t *out_staleness);
+
 /* Statistics of the plan's last steps. */
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
 
@@ -123,6 +134,13 @@ struct dfg_session_backend {
 	 */
 	struct dfg_err *(*update)(struct dfg_session_backend *backend, uint32_t plan, const struct dfg_group_step *step,
 		const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+	/*
+	 * Asynchronous steps, each of one replica, step->only, for backends with parameter servers. start_compute() begins the compute
+	 * run, whose fetches are set when finish_compute() has returned its replica; then update() is called for it.
+	 */
+	struct dfg_err *(*start_compute)(struct dfg_session_backend *backend, uint32_t plan,
+		const struct dfg_group_step *step, const struct dfg_shard_run *run);
+	struct dfg_err *(*finish_compute)(struct dfg_session_backend *backend, uint32_t *out_replica);
 	/*
 	 * A sharded step failed with that error, and no replica has its update. NULL if the caller must repeat the step, as
 	 * one with a larger number, on `replicas` replicas; else the error. Takes err.

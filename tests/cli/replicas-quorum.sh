@@ -74,7 +74,7 @@ went=
 for try in 1 2 3 4 5 6 7 8 9; do
 	signal STOP 1
 	before=$(wc -l <stopped.jsonl)
-	for wait in 1 2 3 4 5 6 7 8 9 10; do
+	for wait in $(seq 30); do
 		sleep 0.1
 		[ "$(wc -l <stopped.jsonl)" -lt $((before + 12)) ] || went=$try
 		[ -z "$went" ] || break

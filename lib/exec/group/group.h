@@ -119,6 +119,7 @@ struct dfg_group_step {
 	const bool *taken; /* by shard: whether its contribution counts; NULL: those of all do. Copied */
 	bool holds;        /* contributions are held until dfg_group_take() says which count */
 	uint32_t turn;     /* member i computes dfg_group_range((i + turn) % members, members, shards) */
+	uint32_t only;     /* the step is of that replica, + 1, by itself; 0: of all */
 };
 /* dfg_group_begin() of such a step; after an error, none has begun. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_join(struct dfg_group *group, const struct dfg_group_step *step);
