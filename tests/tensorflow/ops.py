@@ -57,6 +57,9 @@ def add_draw(draw, op, name):
     result = getattr(tensorflow.raw_ops, op)(**arguments, name=name)
     outputs = tensorflow.nest.flatten(result)
     outputs = [tf.cast(y, tf.float32, name=f"{name}/y{j}") if y.dtype == tf.bfloat16 else y for j, y in enumerate(outputs)]
+    # Strings that end in zero bytes are not in a file of arrays.
+    outputs = [tf.io.encode_base64(y, name=f"{name}/b{j}") if draw.get("base64") and y.dtype == tf.string else y
+               for j, y in enumerate(outputs)]
     return feeds, outputs, wrt
 
 
