@@ -7,6 +7,7 @@
 #include "lib/base/folder.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
+#include "lib/base/message.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -100,6 +101,11 @@ static void put_line(void *arg, enum dfg_report_level level, const char *text)
 }
 
 const struct dfg_report dfg_stderr = {put_line, NULL};
+
+static void put_message(const char *text)
+{
+	put_line(NULL, DFG_REPORT_NOTE, text);
+}
 
 void dfg_talk(const char *fmt, ...)
 {
@@ -238,6 +244,7 @@ int main(int argc, char **argv)
 	catch_signals();
 	char **args = argv + 1;
 	dfg_failing_allocation_install();
+	dfg_messages_to(put_message);
 	struct dfg_err *err = change_directory(&args);
 	if (!err)
 		err = dfg_product_cpu();

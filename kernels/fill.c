@@ -49,6 +49,37 @@ const struct dfg_op dfg_op_Fill = {
 	.run = fill_run,
 };
 
+static struct dfg_err *empty_shape(struct dfg_infer *node)
+{
+	size_t bytes;
+	DFG_TRY(dfg_need_rank(node, 0, 1));
+	DFG_TRY(dfg_shape_of(node, 0, &node->out[0]));
+	for (int d = 0; d < node->out[0].rank; d++)
+		if (dfg_int_of(node, 0, d) == -1)
+			return DFG_ERR(DFG_DATA, "dimension %d of the shape is -1, expected at least 0", d);
+	return dfg_shape_known(&node->out[0]) ? dfg_shape_bytes(&node->out[0], DFG_U8, &bytes) : NULL;
+}
+
+/* The elements are zero even without init, because undefined ones would differ from run to run. */
+static struct dfg_err *empty_run(struct dfg_kernel *ctx)
+{
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	if (dfg_tensor_bytes(out) && !dfg_dtype_is_object(out->dtype))
+		memset(out->data, 0, dfg_tensor_bytes(out));
+	return NULL;
+}
+
+const struct dfg_op dfg_op_Empty = {
+	.name = "Empty",
+	.doc = "a tensor of the given dimensions whose elements are zero",
+	.sig = "<dtype: type>(shape: i32) -> (output: dtype)",
+	.attr = {"init: bool = false"},
+	.flags = DFG_ANY_RANK | DFG_STATEFUL | DFG_NO_GRADIENT,
+	.shape = empty_shape,
+	.run = empty_run,
+};
+
 static struct dfg_err *range_count(double start, double limit, double delta, double exact, int64_t *out_count)
 {
 	if (!(delta < 0 || delta > 0))

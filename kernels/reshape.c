@@ -250,6 +250,17 @@ const struct dfg_op dfg_op_StopGradient = {
 	.run = view_run,
 };
 
+const struct dfg_op dfg_op_GuaranteeConst = {
+	.name = "GuaranteeConst",
+	.doc = "input, which never changes, as the graph's author says",
+	.sig = "<T: type>(input: T) -> (output: T)",
+	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_STATEFUL | DFG_NO_GRADIENT,
+	.shape = same_shape,
+	.known = view_known,
+	.rows = dfg_rows_first,
+	.run = view_run,
+};
+
 static struct dfg_err *prevent_gradient(struct dfg_gradient *node)
 {
 	struct dfg_string message = node->call->attr[0].s;

@@ -30,3 +30,5 @@ Range(f32(0), f32(1), f32(0.25))                            = [0, 0.25, 0.5, 0.7
 LinSpace(f32(1), f32(5), 1)                                 = [1]
 OneHot([1, -1, 3], 3, 1, 0)                                 = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
 OneHot(1, 2, 5, 9)                                          = [9, 5]
+Empty([2], dtype = f32)                                      = f32([0, 0])
+Empty([2, -1], dtype = f32)                                  : dimension 1 of the shape is -1
