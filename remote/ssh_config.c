@@ -112,10 +112,10 @@ static struct dfg_err *expand_all(const struct dfg_ssh_reading *r, struct dfg_ss
 
 static struct dfg_err *read_port(const char *text, size_t length, uint16_t *out_port)
 {
-	char digits[6] = "";
-	if (length < sizeof digits && strspn(text, "0123456789") >= length)
+	char digits[6] = ""; /* the text may end with `length`, without a 0 */
+	if (length < sizeof digits)
 		memcpy(digits, text, length);
-	unsigned long port = strtoul(digits, NULL, 10);
+	unsigned long port = digits[strspn(digits, "0123456789")] ? 0 : strtoul(digits, NULL, 10);
 	if (port < 1 || port > 65535)
 		return DFG_ERR(DFG_CONFIG, "'%.*s' is not a port, 1 to 65535", (int)(length < 40 ? length : 40), text);
 	*out_port = (uint16_t)port;

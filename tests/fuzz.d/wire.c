@@ -37,7 +37,7 @@ static void read_fields(struct dfg_packet *packet)
 	const size_t at = packet->at;
 	dfg_fuzz_end(dfg_worker_config_get(packet, &arena, &config));
 	packet->at = at, packet->malformed = false;
-	dfg_fuzz_end(dfg_packet_get_error(packet));
+	dfg_err_free(dfg_packet_get_error(packet)); /* of any code: a fault of the library may be the peer's */
 	packet->at = at, packet->malformed = false;
 	for (uint32_t n = dfg_packet_get_count(packet, 8); n && !packet->malformed; n--) {
 		(void)dfg_packet_get_text(packet);
