@@ -2,11 +2,14 @@
 
 #include "app/distributed.h"
 #include "cmd/cmd.h"
+#include "cmd/junit.h"
 #include "cmd/launch_table.h"
 #include "cmd/remat.h"
 #include "cmd/shared_options.h"
+#include "lib/base/io.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
+#include "lib/base/pool.h"
 #include "lib/base/text.h"
 
 #include <errno.h>
@@ -17,11 +20,14 @@
 #include <sys/stat.h>
 
 static struct dfg_words_list tags;
+static const char *junit_path;
 static struct dfg_test_options test_options;
 static struct dfg_launch_table launch_table;
 
 static const struct dfg_opt options[] = {
 	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with a tag that matches PATTERN."},
+	{"junit", .takes = "FILE", .text = &junit_path,
+		.help = "Also write the results to FILE, in the XML form of JUnit."},
 	{.rows = dfg_remat_options},
 	{.rows = dfg_execution_options},
 	{.rows = dfg_placement_options},
@@ -40,6 +46,7 @@ struct report {
 	struct count *by_tag;
 	size_t capacity;
 	struct dfg_arena arena;
+	struct dfg_junit junit; /* with --junit */
 };
 
 static void add_result(struct count *count, bool passed)
@@ -93,9 +100,17 @@ static void print_failure(const char *name, struct dfg_err *err)
 	dfg_err_free(err);
 }
 
+static void add_junit(
+	struct report *report, const char *group, const char *name, double begin, const struct dfg_err *err)
+{
+	if (junit_path)
+		dfg_junit_add(&report->junit, group, name, dfg_seconds() - begin, err);
+}
+
 static struct dfg_err *run_case(struct report *report, const char *directory)
 {
 	struct dfg_text lines = {0};
+	const double begin = dfg_seconds();
 	struct dfg_err *err = dfg_test_tags(directory, &lines);
 	if (!err && !wanted(lines.s)) {
 		dfg_text_release(&lines);
@@ -104,6 +119,7 @@ static struct dfg_err *run_case(struct report *report, const char *directory)
 	if (!err)
 		err = dfg_test_case(directory, &test_options);
 	add_result(&report->all, !err);
+	add_junit(report, "case", directory, begin, err);
 	struct dfg_err *counted = count_tags(report, &lines, !err);
 	if (err)
 		print_failure(base_name(directory), err);
@@ -127,8 +143,10 @@ static struct dfg_err *run_file(struct report *report, const char *path)
 		line[strcspn(line, "\n")] = '\0';
 		if (!line[strspn(line, " \t")] || *line == '#')
 			continue;
+		const double begin = dfg_seconds();
 		struct dfg_err *err = dfg_test_line(line, &test_options);
 		add_result(&report->all, !err);
+		add_junit(report, path, line, begin, err);
 		counted = count_tags(report, &tag, !err);
 		if (err)
 			print_failure(line, err);
@@ -226,15 +244,20 @@ static struct dfg_err *test(char **operands, int *out_status)
 			dfg_shared.replication.async ? "async" : "quorum");
 	test_options.session.shards = dfg_shared.replication.n_shards; /* feeds are the same in every shard */
 	dfg_limit_memory();
-	struct dfg_err *err = start_workers(&distributed);
+	struct dfg_err *err = junit_path ? dfg_out_try(junit_path) : NULL;
+	if (!err)
+		err = start_workers(&distributed);
 	for (; *operands && !err; operands++)
 		err = run_tree(&report, *operands);
 	if (!err && !report.all.passed && !report.all.failed)
 		err = DFG_ERR(DFG_NO_INPUT, "no cases found");
+	if (!err && junit_path)
+		err = dfg_junit_write(&report.junit, junit_path);
 	if (!err)
 		print_report(&report);
 	*out_status = report.all.failed ? DFG_NEGATIVE : 0;
 	dfg_distributed_close(&distributed);
+	dfg_junit_release(&report.junit);
 	dfg_map_release(&report.tag);
 	dfg_free(report.by_tag);
 	dfg_arena_release(&report.arena);
