@@ -69,6 +69,15 @@ static struct dfg_err *set_mark(struct dfg_fallbacks *fallbacks, uint32_t n, uin
 	return dfg_node_set_attr(fallbacks->marked, n, MARK, DFG_ATTR_INT, (union dfg_value){.i = input});
 }
 
+struct dfg_err *dfg_fallback_of_equal(struct dfg_fallbacks *fallbacks, uint32_t merge)
+{
+	int64_t mark = 0;
+	if (!can_have_fallback(fallbacks, merge))
+		return NULL;
+	dfg_node_mark(&fallbacks->graph->node[merge], MARK, &mark);
+	return set_mark(fallbacks, merge, mark == 1);
+}
+
 struct dfg_err *dfg_fallback_find(
 	struct dfg_fallbacks *fallbacks, struct dfg_bdd *logic, uint32_t merge, const uint32_t live[2], uint32_t *out_input)
 {

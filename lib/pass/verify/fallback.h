@@ -23,6 +23,12 @@ struct dfg_fallbacks {
 DFG_MUST_CHECK struct dfg_err *dfg_fallback_visit(struct dfg_fallbacks *fallbacks, uint32_t node);
 
 /*
+ * A Merge whose inputs are known to be equal may take either: its fallback is the one that the attribute names, or input 0.
+ * A part of a graph does not show that they are equal.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_fallback_of_equal(struct dfg_fallbacks *fallbacks, uint32_t merge);
+
+/*
  * The fallback of a Merge with two inputs that can both be live, each under its condition in `live`; DFG_NONE if it has
  * none. DFG_DATA: the attribute names the other input.
  */

@@ -189,7 +189,8 @@ static void check_overlap(struct life *l, uint32_t n, uint32_t i)
 {
 	const struct dfg_node *node = &l->graph->node[n];
 	uint32_t both[2] = {live(l, node->in[0]), live(l, node->in[node->n_in > 1])}, fallback = DFG_NONE;
-	struct dfg_err *err = l->merged[n] ? NULL : dfg_fallback_find(&l->fallbacks, l->logic, n, both, &fallback);
+	struct dfg_err *err = l->merged[n] ? dfg_fallback_of_equal(&l->fallbacks, n)
+									   : dfg_fallback_find(&l->fallbacks, l->logic, n, both, &fallback);
 	if (err)
 		dfg_fault(l->faults, err);
 	else if (fallback != DFG_NONE)
