@@ -199,7 +199,7 @@ const struct dfg_op dfg_op_SparseAddGrad = {
 	.sig =
 		"<T: numeric|half>(backprop_val_grad: T, a_indices: i64, b_indices: i64, sum_indices: i64) -> "
 		"(a_val_grad: T, b_val_grad: T)",
-	.gradient = "",
+	.flags = DFG_NO_GRADIENT,
 	.shape = add_grad_shape,
 	.run = add_grad_run,
 };

@@ -95,9 +95,8 @@ const struct dfg_op dfg_op_SparseConcat = {
 		"<T: type, N: int >= 2>(indices: N * i64, values: N * T, shapes: N * i64) -> "
 		"(output_indices: i64, output_values: T, output_shape: i64)",
 	.attr = {[CONCAT_DIM] = "concat_dim: int"},
-	.flags = DFG_ANY_RANK,
+	.flags = DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = concat_shape,
-	.gradient = "",
 	.run = concat_run,
 };
 

@@ -113,7 +113,7 @@ lose KILL 0.7 local:1 'init.dfg: initialising variables: w0: ended by signal 9' 
 printf 'input x: f64[n]\noutput y = Dfg>Sleep(x, ms = 500)\n' >step.dfg
 lose KILL 1.5 local:1 'step.dfg: step ' step.dfg --feed x=f64[1]:1 --repeat 20
 lose KILL 1.5 local:1 'of 20: w0: ended by signal 9' step.dfg --feed x=f64[1]:1 --warmup 20
-has err 'step.dfg: --warmup '
+has err 'step.dfg: warm-up step '
 
 # Worker 1 is stopped while worker 0 initialises a variable: that is noticed when the step is sent.
 printf 'input x: f64[n]\nparam w: f64[2] = Dfg>Sleep(cast([1, 2], f64), ms = 1500)\noutput y = sum(x) + sum(w)\n' >plan.dfg
