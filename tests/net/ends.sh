@@ -34,7 +34,7 @@ begin() {
 begin
 ip link set to-beta down
 ends 69 'beta: ' 6000
-ip link set to-beta up
+reconnect beta 10.77.0.11
 none_left 10
 
 # They are stopped, and their sshd is not.

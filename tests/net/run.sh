@@ -94,7 +94,7 @@ fails 69 'beta: '
 begin alpha,beta
 ip link set to-beta down
 fails 69 'beta: '
-ip link set to-beta up
+reconnect beta 10.77.0.11
 
 # The launcher is killed: no process is left.
 begin alpha,beta
