@@ -10,14 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static void put_index(struct dfg_tensor *tensor, int64_t i, int64_t value)
-{
-	if (tensor->dtype == DFG_I64)
-		((int64_t *)tensor->data)[i] = value;
-	else
-		((int32_t *)tensor->data)[i] = (int32_t)value;
-}
-
 /* An error for values beyond the type of the tensor. */
 static struct dfg_err *check_index(enum dfg_dtype dtype, int64_t value)
 {
@@ -155,7 +147,7 @@ static void fill_range(struct dfg_tensor *out, int64_t first, int64_t n, struct 
 		uint64_t value = (uint64_t)dfg_tensor_int(in[STARTS], start),
 				 step = (uint64_t)dfg_tensor_int(in[DELTAS], delta);
 		for (int64_t i = 0; i < n; i++, value += step)
-			put_index(out, first + i, (int64_t)value);
+			dfg_tensor_put_int(out, first + i, (int64_t)value);
 	}
 }
 
@@ -166,14 +158,14 @@ static struct dfg_err *range_run(struct dfg_kernel *ctx)
 	int64_t sum = 0;
 	DFG_TRY(dfg_shapes_now(ctx, 2, shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape[0], &splits));
-	put_index(splits, 0, 0);
+	dfg_tensor_put_int(splits, 0, 0);
 	for (int64_t row = 0; row + 1 < shape[0].dim[0]; row++) {
 		int64_t length;
 		DFG_TRY(range_length(ctx, row, &length));
 		if (__builtin_add_overflow(sum, length, &sum))
 			return DFG_ERR(DFG_DATA, "the ranges have more than %" PRId64 " elements", INT64_MAX);
 		DFG_TRY(check_index(splits->dtype, sum));
-		put_index(splits, row + 1, sum);
+		dfg_tensor_put_int(splits, row + 1, sum);
 	}
 	DFG_TRY(dfg_kernel_output(ctx, 1, &DFG_SHAPE_VECTOR(sum), &values));
 	for (int64_t row = 0; row + 1 < shape[0].dim[0]; row++) {
@@ -220,7 +212,7 @@ static struct dfg_err *give_uniform_splits(struct dfg_kernel *ctx, const struct 
 		struct dfg_tensor *splits;
 		DFG_TRY(dfg_kernel_output(ctx, d, &DFG_SHAPE_VECTOR(rows + 1), &splits));
 		for (int64_t i = 0; i <= rows; i++)
-			put_index(splits, i, i * indices->dim[d + 1]);
+			dfg_tensor_put_int(splits, i, i * indices->dim[d + 1]);
 	}
 	return NULL;
 }
@@ -264,11 +256,11 @@ static struct dfg_err *give_splits(struct dfg_kernel *ctx, int out, const struct
 		if (__builtin_add_overflow(rows, p->end[i] - p->first[i], &rows))
 			return DFG_ERR(DFG_DATA, "the result has more than %" PRId64 " rows", INT64_MAX);
 	DFG_TRY(dfg_kernel_output(ctx, out, &DFG_SHAPE_VECTOR(rows + 1), &to));
-	put_index(to, at++, 0);
+	dfg_tensor_put_int(to, at++, 0);
 	for (int64_t i = 0; i < p->n; i++) {
 		const int64_t base = dfg_tensor_int(splits, p->first[i]);
 		for (int64_t row = p->first[i]; row < p->end[i]; row++)
-			put_index(to, at++, sum + dfg_tensor_int(splits, row + 1) - base);
+			dfg_tensor_put_int(to, at++, sum + dfg_tensor_int(splits, row + 1) - base);
 		sum += dfg_tensor_int(splits, p->end[i]) - base;
 		DFG_TRY(check_index(to->dtype, sum));
 	}

@@ -241,14 +241,6 @@ static struct dfg_err *ngrams_of(struct ngrams *g, const struct dfg_string *toke
 	return NULL;
 }
 
-static void put_int(struct dfg_tensor *tensor, int64_t i, int64_t value)
-{
-	if (tensor->dtype == DFG_I64)
-		((int64_t *)tensor->data)[i] = value;
-	else
-		((int32_t *)tensor->data)[i] = (int32_t)value;
-}
-
 /* splits is NULL when the runs are only counted. */
 static struct dfg_err *all_ngrams(struct ngrams *g, struct dfg_tensor *splits)
 {
@@ -263,7 +255,7 @@ static struct dfg_err *all_ngrams(struct ngrams *g, struct dfg_tensor *splits)
 		if (i)
 			DFG_TRY(ngrams_of(g, g->token + first, dfg_tensor_int(bounds, i) - first));
 		if (splits)
-			put_int(splits, i, g->count);
+			dfg_tensor_put_int(splits, i, g->count);
 		else if (bounds->dtype == DFG_I32 && g->count > INT32_MAX)
 			return DFG_ERR(DFG_DATA, "%" PRId64 " n-grams are too many for i32", g->count);
 	}

@@ -211,14 +211,6 @@ static struct dfg_err *decode_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-static void put_int(struct dfg_tensor *tensor, int64_t i, int64_t value)
-{
-	if (tensor->dtype == DFG_I64)
-		((int64_t *)tensor->data)[i] = value;
-	else
-		((int32_t *)tensor->data)[i] = (int32_t)value;
-}
-
 /* Decodes one string to `to` and `start` from element n on, or only counts if they are NULL. *n advances. */
 static struct dfg_err *decode_string(
 	const struct decoder *d, struct dfg_string s, int32_t *to, int64_t *start, int64_t *n)
@@ -247,14 +239,14 @@ static struct dfg_err *decode_run(struct dfg_kernel *ctx)
 	int64_t n = 0;
 	d.controls = d.policy == STRICT ? REPLACE : d.policy; /* as in TensorFlow; UnicodeTranscode refuses them */
 	DFG_TRY(dfg_kernel_output(ctx, SPLITS, &DFG_SHAPE_VECTOR(strings + 1), &splits));
-	put_int(splits, 0, 0);
+	dfg_tensor_put_int(splits, 0, 0);
 	for (int64_t i = 0; i < strings; i++) {
 		struct dfg_err *err = decode_string(&d, s[i], NULL, NULL, &n);
 		if (err)
 			return dfg_err_note(err, "string %" PRId64, i);
 		if (splits->dtype == DFG_I32 && n > INT32_MAX)
 			return DFG_ERR(DFG_DATA, "the strings have more than %d characters: use splits of i64", INT32_MAX);
-		put_int(splits, i + 1, n);
+		dfg_tensor_put_int(splits, i + 1, n);
 	}
 	DFG_TRY(dfg_kernel_output(ctx, CHARACTERS, &DFG_SHAPE_VECTOR(n), &characters));
 	if (ctx->call->n_out > STARTS)

@@ -82,14 +82,6 @@ static int64_t number_of(struct numbering *n, const void *element, bool add)
 	return n->count - 1;
 }
 
-static void put_int(struct dfg_tensor *tensor, int64_t i, int64_t value)
-{
-	if (tensor->dtype == DFG_I64)
-		((int64_t *)tensor->data)[i] = value;
-	else
-		((int32_t *)tensor->data)[i] = (int32_t)value;
-}
-
 enum { X, AXIS };
 enum { Y, IDX, COUNT };
 
@@ -139,7 +131,7 @@ static struct dfg_err *give_counts(struct dfg_kernel *ctx, int64_t numbers)
 	memset(count->data, 0, dfg_tensor_bytes(count));
 	for (int64_t i = 0, n = ctx->out[IDX]->shape.dim[0]; i < n; i++) {
 		int64_t number = dfg_tensor_int(ctx->out[IDX], i);
-		put_int(count, number, dfg_tensor_int(count, number) + 1);
+		dfg_tensor_put_int(count, number, dfg_tensor_int(count, number) + 1);
 	}
 	return NULL;
 }
@@ -195,7 +187,7 @@ static struct dfg_err *number_slices(
 		int64_t before = numbering.count, number = number_of(&numbering, slice, true);
 		if (number == before)
 			first[number] = i;
-		put_int(ctx->out[IDX], i, number);
+		dfg_tensor_put_int(ctx->out[IDX], i, number);
 	}
 	*out_numbers = numbering.count;
 	return NULL;
@@ -263,7 +255,7 @@ static struct dfg_err *list_diff_run(struct dfg_kernel *ctx)
 	for (int64_t i = 0, to = 0; i < x->shape.dim[0]; i++)
 		if (number_of(&numbering, dfg_tensor_at(x, i), false) < 0) {
 			memcpy(dfg_tensor_at(out, to), dfg_tensor_at(x, i), numbering.size);
-			put_int(idx, to++, i);
+			dfg_tensor_put_int(idx, to++, i);
 		}
 	return dfg_moved(ctx, 0);
 }

@@ -140,6 +140,15 @@ static inline void *dfg_tensor_at(const struct dfg_tensor *tensor, int64_t i)
 int64_t dfg_tensor_int(const struct dfg_tensor *tensor, int64_t i);
 double dfg_tensor_float(const struct dfg_tensor *tensor, int64_t i);
 
+/* Sets element i of a tensor of i32 or i64, cut to its type. */
+static inline void dfg_tensor_put_int(struct dfg_tensor *tensor, int64_t i, int64_t value)
+{
+	if (tensor->dtype == DFG_I64)
+		((int64_t *)tensor->data)[i] = value;
+	else
+		((int32_t *)tensor->data)[i] = (int32_t)value;
+}
+
 /* Copies the bytes into the buffer, of strings, and makes the element refer to them. */
 DFG_MUST_CHECK struct dfg_err *dfg_buffer_string(
 	struct dfg_buffer *buffer, const void *bytes, size_t length, struct dfg_string *out_element);
