@@ -4,6 +4,21 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, HUGE_LEAST = 4 << 20 };
+
+/*
+ * Asks for huge pages for an array that the caller will fill: nodes, names and facts of a graph of a million nodes are
+ * otherwise 40 thousand page faults. Whatever the system answers is right.
+ */
+static void *in_huge_pages(void *memory, size_t bytes)
+{
+	uintptr_t start = ((uintptr_t)memory + PAGE - 1) / PAGE * PAGE;
+	if (memory && bytes >= HUGE_LEAST)
+		madvise((void *)start, bytes - (start - (uintptr_t)memory), MADV_HUGEPAGE);
+	return memory;
+}
 
 static void *heap_take(struct dfg_allocator *self, size_t bytes, size_t align)
 {
@@ -22,14 +37,14 @@ static void heap_drop(struct dfg_allocator *self, void *memory)
 static void *heap_zeros(struct dfg_allocator *self, size_t bytes)
 {
 	(void)self;
-	return calloc(1, bytes ? bytes : 1);
+	return in_huge_pages(calloc(1, bytes ? bytes : 1), bytes);
 }
 
 /* Pages of a large array are moved, not copied. */
 static void *heap_grow(struct dfg_allocator *self, void *memory, size_t bytes)
 {
 	(void)self;
-	return realloc(memory, bytes);
+	return in_huge_pages(realloc(memory, bytes), bytes);
 }
 
 static struct dfg_allocator heap = {heap_take, heap_drop, heap_zeros, heap_grow};

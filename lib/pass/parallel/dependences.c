@@ -10,12 +10,29 @@
 static const char *const marks[] = {"_dfg_parallel", "_dfg_clock", "_dfg_batch", "_dfg_buffer"};
 enum { PARALLEL, CLOCK, BATCH, BUFFER, MARKS };
 
+static bool is_mark(const char *name)
+{
+	if (strncmp(name, "_dfg_", 5))
+		return false;
+	for (int i = 0; i < MARKS; i++)
+		if (!strcmp(name, marks[i]))
+			return true;
+	return false;
+}
+
+/* Each check of a graph asks this, so it costs little where no node has a mark: alike nodes share their attributes. */
 bool dfg_parallel_is_marked(const struct dfg_graph *graph)
 {
-	for (uint32_t n = 0; n < graph->count; n++)
-		for (int i = 0; i < MARKS; i++)
-			if (dfg_node_attr(&graph->node[n], marks[i]))
+	const struct dfg_attr *seen = NULL;
+	for (uint32_t n = 0; n < graph->count; n++) {
+		const struct dfg_node *node = &graph->node[n];
+		if (node->attr == seen)
+			continue;
+		seen = node->attr;
+		for (uint32_t i = 0; i < node->n_attr; i++)
+			if (is_mark(seen[i].name))
 				return true;
+	}
 	return false;
 }
 
