@@ -5,6 +5,7 @@
 #include "formats/json.h"
 #include "kernels/gemm/gemm.h"
 #include "lib/base/pool.h"
+#include "lib/base/vector.h"
 #include "lib/graph/op.h"
 #include "remote/http_links.h"
 #include "remote/libssh.h"
@@ -137,6 +138,12 @@ static void look_at_products(struct finding *f)
 			f->value + strlen(f->value), sizeof f->value - strlen(f->value), "; %d kinds equal those in plain C", ways);
 }
 
+/* The vectors of elementwise ops, sums and losses; each kind gives the same bits. */
+static void look_at_vectors(struct finding *f)
+{
+	snprintf(f->value, sizeof f->value, "%s", dfg_vectors_name());
+}
+
 /* Tests the links that carry tensors between hosts with both ends here, unless --quick. */
 static void look_at_links(struct finding *f)
 {
@@ -173,6 +180,7 @@ static const struct {
 	{"huge pages", look_at_huge_pages},
 	{"limits", look_at_files},
 	{"matrix products", look_at_products},
+	{"vectors", look_at_vectors},
 	{"denormals", look_at_denormals},
 	{"messages", look_at_protobuf},
 	{"operations", look_at_ops},

@@ -36,22 +36,23 @@
 #define LOAD(name) element name = name##s[i];
 #define STORE(name) name##s[i] = name;
 
-#define RULE_OF(type, suffix, Op, ...)                                                                         \
-	DFG_CLONES static void Op##_##suffix(                                                                      \
-		int64_t n, void *const *slot, const void *gradient, const double *scalar, const union dfg_value *attr) \
-	{                                                                                                          \
-		typedef type element;                                                                                  \
-		enum { SLOT_var, INPUTS_##Op(COUNT_SLOT, NOTHING, NOTHING) };                                          \
-		enum { INPUTS_##Op(NOTHING, COUNT_SCALAR, NOTHING) SCALARS };                                          \
-		SLOT_ARRAY(var)                                                                                        \
-		INPUTS_##Op(SLOT_ARRAY, SCALAR, GRAD_ARRAY)(void) attr;                                                \
-		DFG_INDEPENDENT                                                                                        \
-		for (int64_t i = 0; i < n; i++) {                                                                      \
-			LOAD(var)                                                                                          \
-			INPUTS_##Op(LOAD, NOTHING, LOAD) __VA_ARGS__;                                                      \
-			STORE(var)                                                                                         \
-			INPUTS_##Op(STORE, NOTHING, NOTHING)                                                               \
-		}                                                                                                      \
+#define RULE_OF(type, suffix, Op, ...)                                                                           \
+	DFG_CLONED(void, Op##_##suffix,                                                                              \
+		(int64_t n, void *const *slot, const void *gradient, const double *scalar, const union dfg_value *attr), \
+		(n, slot, gradient, scalar, attr))                                                                       \
+	{                                                                                                            \
+		typedef type element;                                                                                    \
+		enum { SLOT_var, INPUTS_##Op(COUNT_SLOT, NOTHING, NOTHING) };                                            \
+		enum { INPUTS_##Op(NOTHING, COUNT_SCALAR, NOTHING) SCALARS };                                            \
+		SLOT_ARRAY(var)                                                                                          \
+		INPUTS_##Op(SLOT_ARRAY, SCALAR, GRAD_ARRAY)(void) attr;                                                  \
+		DFG_INDEPENDENT                                                                                          \
+		for (int64_t i = 0; i < n; i++) {                                                                        \
+			LOAD(var)                                                                                            \
+			INPUTS_##Op(LOAD, NOTHING, LOAD) __VA_ARGS__;                                                        \
+			STORE(var)                                                                                           \
+			INPUTS_##Op(STORE, NOTHING, NOTHING)                                                                 \
+		}                                                                                                        \
 	}
 
 #define ONE_MORE(name) +1

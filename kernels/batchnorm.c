@@ -93,7 +93,7 @@ enum { BLOCK = 16 * 1024 };
 
 /* A function that sums two expressions of x and dy over a block of rows. */
 #define SUMS(name, first_term, second_term)                                                                 \
-	DFG_CLONES static void name(void *arg, int64_t first, int64_t last)                                     \
+	DFG_CLONED(void, name, (void *arg, int64_t first, int64_t last), (arg, first, last))                    \
 	{                                                                                                       \
 		const struct work *work = arg;                                                                      \
 		const struct layout *l = &work->layout;                                                             \
@@ -134,7 +134,7 @@ static struct dfg_err *sum(
 
 /* A function that computes each element from x, dy and the channel's less (m), by (k) and plus (p). */
 #define APPLY(name, value)                                                                                       \
-	DFG_CLONES static void name(void *arg, int64_t first, int64_t last)                                          \
+	DFG_CLONED(void, name, (void *arg, int64_t first, int64_t last), (arg, first, last))                         \
 	{                                                                                                            \
 		const struct work *work = arg;                                                                           \
 		const struct layout *l = &work->layout;                                                                  \

@@ -72,29 +72,29 @@ static int64_t rows_in_block(int64_t row)
 	return row < BLOCK ? BLOCK / (row > 0 ? row : 1) : 1;
 }
 
-#define ADD(NAME, name, type, ...)                                                                \
-	DFG_CLONES static void add_row_##name(int64_t n, type *out, const type *in, const type *bias) \
-	{                                                                                             \
-		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] = in[i] + bias[i];                 \
-	}                                                                                             \
-	DFG_CLONES static void add_one_##name(int64_t n, type *out, const type *in, type bias)        \
-	{                                                                                             \
-		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] = in[i] + bias;                    \
-	}                                                                                             \
-	static void add_##name(void *arg, int64_t first, int64_t last)                                \
-	{                                                                                             \
-		const struct work *work = arg;                                                            \
-		const struct channels *c = &work->channels;                                               \
-		const type *bias = work->bias;                                                            \
-		for (int64_t row = first; row < last; row++) {                                            \
-			int64_t at = row * (c->inner == 1 ? c->count : c->inner);                             \
-			type *out = (type *)work->out + at;                                                   \
-			const type *in = (const type *)work->in + at;                                         \
-			if (c->inner == 1)                                                                    \
-				add_row_##name(c->count, out, in, bias);                                          \
-			else                                                                                  \
-				add_one_##name(c->inner, out, in, bias[row % c->count]);                          \
-		}                                                                                         \
+#define ADD(NAME, name, type, ...)                                                                                  \
+	DFG_CLONED(void, add_row_##name, (int64_t n, type * out, const type *in, const type *bias), (n, out, in, bias)) \
+	{                                                                                                               \
+		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] = in[i] + bias[i];                                   \
+	}                                                                                                               \
+	DFG_CLONED(void, add_one_##name, (int64_t n, type * out, const type *in, type bias), (n, out, in, bias))        \
+	{                                                                                                               \
+		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] = in[i] + bias;                                      \
+	}                                                                                                               \
+	static void add_##name(void *arg, int64_t first, int64_t last)                                                  \
+	{                                                                                                               \
+		const struct work *work = arg;                                                                              \
+		const struct channels *c = &work->channels;                                                                 \
+		const type *bias = work->bias;                                                                              \
+		for (int64_t row = first; row < last; row++) {                                                              \
+			int64_t at = row * (c->inner == 1 ? c->count : c->inner);                                               \
+			type *out = (type *)work->out + at;                                                                     \
+			const type *in = (const type *)work->in + at;                                                           \
+			if (c->inner == 1)                                                                                      \
+				add_row_##name(c->count, out, in, bias);                                                            \
+			else                                                                                                    \
+				add_one_##name(c->inner, out, in, bias[row % c->count]);                                            \
+		}                                                                                                           \
 	}
 DFG_EACH_numeric(ADD)
 
@@ -149,39 +149,39 @@ static struct dfg_err *bias_grad_shape(struct dfg_infer *node)
 }
 
 /* Block i sums its rows into row i of `out`; the rows of the blocks are added in order. */
-#define SUM(NAME, name, type, ...)                                                             \
-	DFG_CLONES static void sum_rows_##name(int64_t rows, int64_t n, const type *in, type *out) \
-	{                                                                                          \
-		for (int64_t r = 0; r < rows; r++)                                                     \
-			DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] += in[r * n + i];           \
-	}                                                                                          \
-	DFG_CLONES static type sum_run_##name(int64_t n, const type *in)                           \
-	{                                                                                          \
-		type lane[16] = {0}, total = 0;                                                        \
-		int64_t i = 0;                                                                         \
-		for (; i + 16 <= n; i += 16)                                                           \
-			for (int l = 0; l < 16; l++)                                                       \
-				lane[l] += in[i + l];                                                          \
-		for (int l = 0; l < 16; l++)                                                           \
-			total += lane[l];                                                                  \
-		for (; i < n; i++)                                                                     \
-			total += in[i];                                                                    \
-		return total;                                                                          \
-	}                                                                                          \
-	static void sum_##name(void *arg, int64_t first, int64_t last)                             \
-	{                                                                                          \
-		const struct work *work = arg;                                                         \
-		const struct channels *c = &work->channels;                                            \
-		type *out = (type *)work->out + first / work->rows * c->count;                         \
-		const type *in = (const type *)work->in + first * c->count * c->inner;                 \
-		for (int64_t i = 0; i < c->count; i++)                                                 \
-			out[i] = 0;                                                                        \
-		if (c->inner == 1) {                                                                   \
-			sum_rows_##name(last - first, c->count, in, out);                                  \
-			return;                                                                            \
-		}                                                                                      \
-		for (int64_t row = 0; row < (last - first) * c->count; row++)                          \
-			out[row % c->count] += sum_run_##name(c->inner, in + row * c->inner);              \
+#define SUM(NAME, name, type, ...)                                                                              \
+	DFG_CLONED(void, sum_rows_##name, (int64_t rows, int64_t n, const type *in, type *out), (rows, n, in, out)) \
+	{                                                                                                           \
+		for (int64_t r = 0; r < rows; r++)                                                                      \
+			DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] += in[r * n + i];                            \
+	}                                                                                                           \
+	DFG_CLONED(type, sum_run_##name, (int64_t n, const type *in), (n, in))                                      \
+	{                                                                                                           \
+		type lane[16] = {0}, total = 0;                                                                         \
+		int64_t i = 0;                                                                                          \
+		for (; i + 16 <= n; i += 16)                                                                            \
+			for (int l = 0; l < 16; l++)                                                                        \
+				lane[l] += in[i + l];                                                                           \
+		for (int l = 0; l < 16; l++)                                                                            \
+			total += lane[l];                                                                                   \
+		for (; i < n; i++)                                                                                      \
+			total += in[i];                                                                                     \
+		return total;                                                                                           \
+	}                                                                                                           \
+	static void sum_##name(void *arg, int64_t first, int64_t last)                                              \
+	{                                                                                                           \
+		const struct work *work = arg;                                                                          \
+		const struct channels *c = &work->channels;                                                             \
+		type *out = (type *)work->out + first / work->rows * c->count;                                          \
+		const type *in = (const type *)work->in + first * c->count * c->inner;                                  \
+		for (int64_t i = 0; i < c->count; i++)                                                                  \
+			out[i] = 0;                                                                                         \
+		if (c->inner == 1) {                                                                                    \
+			sum_rows_##name(last - first, c->count, in, out);                                                   \
+			return;                                                                                             \
+		}                                                                                                       \
+		for (int64_t row = 0; row < (last - first) * c->count; row++)                                           \
+			out[row % c->count] += sum_run_##name(c->inner, in + row * c->inner);                               \
 	}
 DFG_EACH_numeric(SUM)
 

@@ -49,31 +49,32 @@
 #define CLASS_complex "complex"
 #define CLASS_plain "plain"
 
-/* Only rows of floats are compiled a second time, for wider vectors; others gain too little. */
-#define CLONES_f32 DFG_CLONES
-#define CLONES_f64 DFG_CLONES
-#define CLONES_i8
-#define CLONES_i16
-#define CLONES_i32
-#define CLONES_i64
-#define CLONES_u8
-#define CLONES_u16
-#define CLONES_u32
-#define CLONES_u64
-#define CLONES_c64
-#define CLONES_c128
-#define CLONES_bool
+/* Only rows of floats are compiled for wider vectors; others gain too little. */
+#define FUNCTION_f32 DFG_CLONED
+#define FUNCTION_f64 DFG_CLONED
+#define FUNCTION_i8 DFG_FUNCTION
+#define FUNCTION_i16 DFG_FUNCTION
+#define FUNCTION_i32 DFG_FUNCTION
+#define FUNCTION_i64 DFG_FUNCTION
+#define FUNCTION_u8 DFG_FUNCTION
+#define FUNCTION_u16 DFG_FUNCTION
+#define FUNCTION_u32 DFG_FUNCTION
+#define FUNCTION_u64 DFG_FUNCTION
+#define FUNCTION_c64 DFG_FUNCTION
+#define FUNCTION_c128 DFG_FUNCTION
+#define FUNCTION_bool DFG_FUNCTION
 
-#define ROW(name, type, out_type, Op, inputs, operands, expr)                                                       \
-	CLONES_##name static void Op##_##name(int64_t n, void *out, const void *const *in, const union dfg_value *attr) \
-	{                                                                                                               \
-		typedef type element;                                                                                       \
-		inputs out_type *to = out;                                                                                  \
-		(void)attr;                                                                                                 \
-		DFG_INDEPENDENT                                                                                             \
-		for (int64_t i = 0; i < n; i++) {                                                                           \
-			operands to[i] = (out_type)(expr);                                                                      \
-		}                                                                                                           \
+#define ROW(name, type, out_type, Op, inputs, operands, expr)                                                      \
+	FUNCTION_##name(void, Op##_##name, (int64_t n, void *out, const void *const *in, const union dfg_value *attr), \
+		(n, out, in, attr))                                                                                        \
+	{                                                                                                              \
+		typedef type element;                                                                                      \
+		inputs out_type *to = out;                                                                                 \
+		(void)attr;                                                                                                \
+		DFG_INDEPENDENT                                                                                            \
+		for (int64_t i = 0; i < n; i++) {                                                                          \
+			operands to[i] = (out_type)(expr);                                                                     \
+		}                                                                                                          \
 	}
 
 /* Arguments of ROW, and therefore without commas. */

@@ -152,16 +152,16 @@ struct total {
 };
 
 /* The tree over the sums of the chains, into the first. */
-#define ADD(NAME, name, type, ...)                                                       \
-	DFG_CLONES static void total_##name(void *arg, int64_t first, int64_t last)          \
-	{                                                                                    \
-		const struct total *total = arg;                                                 \
-		type *sums = total->sums;                                                        \
-		for (int64_t step = 1; step < total->count; step *= 2)                           \
-			for (int64_t s = 0; s + step < total->count; s += 2 * step) {                \
-				type *to = sums + s * total->size, *from = to + step * total->size;      \
-				DFG_INDEPENDENT for (int64_t i = first; i < last; i++) to[i] += from[i]; \
-			}                                                                            \
+#define ADD(NAME, name, type, ...)                                                               \
+	DFG_CLONED(void, total_##name, (void *arg, int64_t first, int64_t last), (arg, first, last)) \
+	{                                                                                            \
+		const struct total *total = arg;                                                         \
+		type *sums = total->sums;                                                                \
+		for (int64_t step = 1; step < total->count; step *= 2)                                   \
+			for (int64_t s = 0; s + step < total->count; s += 2 * step) {                        \
+				type *to = sums + s * total->size, *from = to + step * total->size;              \
+				DFG_INDEPENDENT for (int64_t i = first; i < last; i++) to[i] += from[i];         \
+			}                                                                                    \
 	}
 DFG_EACH_float(ADD)
 

@@ -250,7 +250,7 @@ static char *sum_of(const struct work *work, int64_t subtree, int64_t level)
 }
 
 #define ADD(NAME, name, type, ...)                                                                           \
-	DFG_CLONES static void add_##name(const struct block *b, const type *from, type *to)                     \
+	DFG_CLONED(void, add_##name, (const struct block *b, const type *from, type *to), (b, from, to))         \
 	{                                                                                                        \
 		for (int64_t i = 0; i < b->rows; i++)                                                                \
 			DFG_INDEPENDENT for (int64_t j = b->c_at[i]; j < b->c_at[i] + b->columns; j++) to[j] += from[j]; \

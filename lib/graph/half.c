@@ -82,11 +82,11 @@ void dfg_put_real(enum dfg_dtype dtype, void *to, double value)
 		*(uint16_t *)to = round_bf16(dfg_round_to_odd(value));
 }
 
-#define LOOP(name, to, from, expr)                                                    \
-	DFG_CLONES static void name(to *restrict out, const from *restrict in, int64_t n) \
-	{                                                                                 \
-		for (int64_t i = 0; i < n; i++)                                               \
-			out[i] = expr(in[i]);                                                     \
+#define LOOP(name, to, from, expr)                                                               \
+	DFG_CLONED(void, name, (to *restrict out, const from *restrict in, int64_t n), (out, in, n)) \
+	{                                                                                            \
+		for (int64_t i = 0; i < n; i++)                                                          \
+			out[i] = expr(in[i]);                                                                \
 	}
 LOOP(widen_f16s, float, uint16_t, widen_f16)
 LOOP(widen_bf16s, float, uint16_t, dfg_bf16_widen)

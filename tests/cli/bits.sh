@@ -29,8 +29,9 @@ npy("half.npy", rows[:20])
 X
 run() { "$DFG" run net.pb --feed x=@"$1".npy --fetch h,y --threads "$2"; }
 run all 1 >want
-for cpu in '' generic avx2; do
-	if [ "$cpu" = avx2 ] && ! grep -qw avx2 /proc/cpuinfo; then continue; fi
+for cpu in '' generic avx2 avx512; do
+	flag=${cpu/avx512/avx512bw}
+	if [ "${cpu#avx}" != "$cpu" ] && ! grep -qw "$flag" /proc/cpuinfo; then continue; fi
 	for threads in 1 2 4; do
 		DFG_CPU=$cpu run all "$threads" >got
 		cmp want got
@@ -52,3 +53,4 @@ has err 'generic, mul'
 grep -qw avx512f /proc/cpuinfo || never grep -q 'one of:.*avx512' err # names only what can be chosen
 DFG_CPU=generic status 0 "$DFG" doctor
 has out "generic (bits: fma)"
+grep -qx "vectors  *generic" out
