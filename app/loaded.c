@@ -66,8 +66,10 @@ static void add_name(struct list *list, const char *name, const char *nearest)
 	if (list->count++ >= NAMED)
 		return;
 	dfg_text_add(&list->text, "%s'%s'", list->count > 1 ? ", " : "", name);
-	if (nearest)
+	if (nearest && strcmp(nearest, name))
 		dfg_text_add(&list->text, " (nearest is '%s')", nearest);
+	else if (nearest)
+		dfg_text_add(&list->text, " (--map renames its array)");
 }
 
 static void end_list(struct list *list)

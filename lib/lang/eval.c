@@ -112,6 +112,10 @@ static struct dfg_err *find_op(const char *name, struct dfg_datum *out_datum)
 	*out_datum = (struct dfg_datum){DFG_DATUM_OP, .op = dfg_op_find(name)};
 	if (out_datum->op)
 		return NULL;
+	static const char *const words[][2] = {{"True", "true"}, {"False", "false"}, {"None", "none"}};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(name, words[i][0]))
+			return DFG_ERR(DFG_DATA, "there is no op %s: write `%s`", name, words[i][1]);
 	const char *nearest = dfg_op_nearest(name);
 	return nearest ? DFG_ERR(DFG_DATA, "there is no op %s; did you mean %s?", name, nearest)
 				   : DFG_ERR(DFG_DATA, "there is no op %s", name);

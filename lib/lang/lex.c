@@ -98,6 +98,33 @@ static struct dfg_err *wrong(const struct lexer *lexer, const char *what)
 	return dfg_source_err(lexer->source, lexer->at, DFG_DATA, what);
 }
 
+/* What other languages write with this character. */
+static const char *spelling(unsigned char c)
+{
+	switch (c) {
+	case '&':
+		return ": write `and`";
+	case '|':
+		return ": write `or`";
+	case '!':
+		return ": write `not`";
+	case ';':
+		return ": each statement has a line of its own";
+	case '\'':
+		return ": strings are written in double quotes";
+	default:
+		return "";
+	}
+}
+
+static struct dfg_err *wrong_character(const struct lexer *lexer, unsigned char c)
+{
+	char what[80];
+	snprintf(
+		what, sizeof what, isprint(c) ? "unexpected character '%c'%s" : "unexpected byte 0x%02x%s", c, spelling(c));
+	return wrong(lexer, what);
+}
+
 static struct dfg_err *scan(struct lexer *lexer, struct dfg_token *out_token)
 {
 	const char *text = lexer->source->text;
@@ -124,11 +151,8 @@ static struct dfg_err *scan(struct lexer *lexer, struct dfg_token *out_token)
 			if (!strncmp(text + at, *sign, strlen(*sign)))
 				end = at + (uint32_t)strlen(*sign);
 	}
-	if (end == at) {
-		char what[80];
-		snprintf(what, sizeof what, isprint(c) ? "unexpected character '%c'" : "unexpected byte 0x%02x", c);
-		return wrong(lexer, what);
-	}
+	if (end == at)
+		return wrong_character(lexer, c);
 	out_token->length = end - at;
 	lexer->at = end;
 	return NULL;

@@ -19,16 +19,49 @@ bool dfg_take(struct dfg_parser *parser, const char *word)
 	return true;
 }
 
+/* What a text in the manner of other languages should be: the word before the unexpected one, if any, and that one. */
+static const char *spelling_here(const struct dfg_parser *parser, const char *wanted)
+{
+	static const struct {
+		const char *before, *word, *hint, *wanted;
+	} hints[] = {
+		{"def", NULL, "a function is written fn NAME(X) { ... }", NULL},
+		{"lambda", NULL, "a function is written fn NAME(X) { ... }", NULL},
+		{"return", NULL, "the value of a function is the last expression in it", NULL},
+		{"let", NULL, "write NAME = VALUE", NULL},
+		{"var", NULL, "write NAME = VALUE", NULL},
+		{"import", NULL, "write import \"FILE.dfg\"; the library needs no import", NULL},
+		{"[", "..", "a slice is written [FROM:TO]", NULL},
+		{NULL, "..", "a slice is written [FROM:TO]", NULL},
+		{NULL, "+=", "write X = X + ...; only `set`, which changes variables, has `+=`", NULL},
+		{NULL, "-=", "write X = X - ...; only `set`, which changes variables, has `-=`", NULL},
+		{NULL, "if", "write if CONDITION { A } else { B }", NULL},
+		{NULL, "else", "write if CONDITION { A } else { B }", NULL},
+		{NULL, "for", "write map(FUNCTION, XS), or a loop", NULL},
+		{NULL, ":", "only `input`, `param`, `state` and the parameters of functions have types", "the end of the line"},
+		{NULL, ":", "blocks are in braces", "`{`"},
+	};
+	const struct dfg_token *at = &parser->token[parser->next];
+	bool is_value = dfg_peek(parser).kind != DFG_TOKEN_END && dfg_peek(parser).kind != DFG_TOKEN_NEWLINE;
+	for (size_t i = 0; is_value && i < sizeof hints / sizeof *hints; i++)
+		if ((!hints[i].word || dfg_sees(parser, hints[i].word)) &&
+			(!hints[i].before || (parser->next && dfg_token_is(parser->source, at[-1], hints[i].before))) &&
+			(!hints[i].wanted || !strcmp(wanted, hints[i].wanted)))
+			return hints[i].hint;
+	return NULL;
+}
+
 struct dfg_err *dfg_unexpected(const struct dfg_parser *parser, const char *wanted)
 {
 	struct dfg_token token = dfg_peek(parser);
-	char what[160];
+	const char *hint = spelling_here(parser, wanted);
+	char what[280];
 	if (token.kind == DFG_TOKEN_END || token.kind == DFG_TOKEN_NEWLINE)
 		snprintf(what, sizeof what, "expected %s before the end of the %s", wanted,
 			parser->source->text[token.at] && token.kind == DFG_TOKEN_NEWLINE ? "line" : "text");
 	else
-		snprintf(what, sizeof what, "expected %s, not `%.*s`", wanted, token.length > 40 ? 40 : (int)token.length,
-			parser->source->text + token.at);
+		snprintf(what, sizeof what, "expected %s, not `%.*s`%s%s", wanted, token.length > 40 ? 40 : (int)token.length,
+			parser->source->text + token.at, hint ? ": " : "", hint ? hint : "");
 	/* the location is the end of the unfinished line, not the line after it */
 	if (token.kind == DFG_TOKEN_NEWLINE && parser->next) {
 		struct dfg_token last = parser->token[parser->next - 1];

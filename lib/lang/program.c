@@ -149,6 +149,8 @@ static struct dfg_err *refuse_unused(struct dfg_eval *eval, const struct dfg_tre
 			continue;
 		if (!name)
 			return dfg_no_memory("the build");
+		if (!strchr(define[i], '='))
+			return DFG_ERR(DFG_DATA, "-D %s: expected NAME=VALUE", define[i]);
 		for (uint32_t k = 0; k < block->n; k++)
 			if (block->kid[k]->kind == DFG_TREE_CONST)
 				dfg_nearest_offer(&nearest, block->kid[k]->text);

@@ -21,6 +21,25 @@ for word in next yield after assert static loop in true; do
 done
 says 'input x: f32[2]\nfor i in 0..3 { x = x + 1 }' 'program.dfg:2:1: ' '`static for`'
 says 'input x: f32[2]\ny = while x > 1 { x }' 'program.dfg:2:5: ' '`loop`'
+# The spelling of other languages.
+says 'def f(x) { x }' 'a function is written fn NAME(X) { ... }'
+says 'f = lambda x: x' 'a function is written fn NAME(X) { ... }'
+says 'fn f(x) { return x }' 'the value of a function is the last expression in it'
+says 'let x = 3' 'write NAME = VALUE'
+says 'import train' 'write import "FILE.dfg"'
+says 'a = [1, 2]\nx = a[1..]' 'program.dfg:2:8: ' 'a slice is written [FROM:TO]'
+says 'a = [1, 2]\nx = a[..1]' 'a slice is written [FROM:TO]'
+says 'x = 1\nx += 1' 'program.dfg:2:3: ' 'write X = X + ...'
+says 'x = 3 if true else 4' 'write if CONDITION { A } else { B }'
+says 'x = [i for i in 0..3]' 'write map(FUNCTION, XS)'
+says 'x: f32 = 3' 'only `input`, `param`, `state` and the parameters of functions have types'
+says 'y = if true: 3' 'blocks are in braces'
+says 'x = a && b' 'program.dfg:1:7: ' 'write `and`'
+says 'x = a || b' 'write `or`'
+says 'x = !a' 'write `not`'
+says 'x = 3;' 'each statement has a line of its own'
+says "x = 'text'" 'strings are written in double quotes'
+says 'output y = ["a"] == True' 'there is no op True: write `true`'
 # A mistake in the text's own functions is shown where it is, with the calls that led there; the library's are left out.
 says 'input x: f32[2]\nfn g(a) {\n  a + [1, 2, 3]\n}\nfn f(a) { map(g, a) }\noutput y = f([x])' 'program.dfg:3:5: error: AddV2: ' \
 	'program.dfg:5:11: note: map is called here' 'program.dfg:6:12: note: f is called here'
@@ -33,6 +52,10 @@ for value in x 2.5 true '[1]'; do
 	status 65 "$DFG" build program.dfg -D "hidden=$value" -o program.pb
 	has err "-D hidden=$value: 'hidden' is 3 in the program: give a whole number"
 	never grep -q 'program.dfg:1' err
+done
+for name in hidden training nothing; do
+	status 65 "$DFG" build program.dfg -D "$name" -o program.pb
+	has err "-D $name: expected NAME=VALUE"
 done
 status 65 "$DFG" build program.dfg -D 'hidden=3 +' -o program.pb
 has err '-D hidden:1:4: error: '
