@@ -17,7 +17,7 @@ static struct dfg_err *convert_arrays(const char *path, const struct dfg_cmd_out
 	bool text = to->format && !strcmp(to->format, "csv");
 	if (!strcmp(to->path, "-") && isatty(STDOUT_FILENO) && !text)
 		return DFG_ERR(DFG_USAGE, "binary output is not written to a terminal: give -o FILE");
-	DFG_TRY(dfg_arrays_read(path, &arrays));
+	DFG_TRY(dfg_arrays_read_words(path, &arrays));
 	struct dfg_err *err = dfg_arrays_write(to->path, to->format, to->if_changed, &arrays);
 	dfg_arrays_release(&arrays);
 	return err;

@@ -100,7 +100,7 @@ static struct dfg_err *read_arrays(char *path, struct dfg_checkpoint *out)
 	*out = (struct dfg_checkpoint){0};
 	if (dfg_is_directory(path))
 		return dfg_checkpoint_load(path, &notes, out);
-	return dfg_arrays_read(path, &out->arrays);
+	return dfg_arrays_read_words(path, &out->arrays);
 }
 
 static struct dfg_err *diff_arrays(char **path, struct dfg_differ *differ)
@@ -156,16 +156,20 @@ static struct dfg_err *print(const struct dfg_differ *differ, const char *first,
 	return dfg_globals.json ? print_json(differ, first) : print_lines(differ);
 }
 
+static struct dfg_err *is_of_arrays(const char *path, bool *out_is)
+{
+	*out_is = dfg_is_array_of_file(path) || (dfg_is_directory(path) && !dfg_plan_folder_is(path));
+	return *out_is ? NULL : dfg_holds_arrays(path, out_is);
+}
+
 /* Compares what the files hold. */
 static struct dfg_err *diff_content(char **operands, struct dfg_differ *differ)
 {
 	bool a, b, plan = dfg_plan_folder_is(operands[0]);
 	if (plan != dfg_plan_folder_is(operands[1]))
 		return DFG_ERR(DFG_DATA, "%s is a plan, and %s is not", operands[!plan], operands[plan]);
-	DFG_TRY(dfg_holds_arrays(operands[0], &a));
-	DFG_TRY(dfg_holds_arrays(operands[1], &b));
-	a |= !plan && dfg_is_directory(operands[0]);
-	b |= !plan && dfg_is_directory(operands[1]);
+	DFG_TRY(is_of_arrays(operands[0], &a));
+	DFG_TRY(is_of_arrays(operands[1], &b));
 	if (a != b)
 		return DFG_ERR(DFG_DATA, "%s holds arrays, and %s does not", operands[b], operands[a]);
 	return (plan ? diff_plans : a ? diff_arrays : diff_graphs)(operands, differ);

@@ -2,7 +2,6 @@
 
 #include "cmd/graph.h"
 #include "formats/array.h"
-#include "formats/array_spec.h"
 #include "lib/base/path.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/verify/verify.h"
@@ -146,13 +145,6 @@ static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 	return err;
 }
 
-/* "FILE[KEY]" is one array of FILE, unless a file has that name. */
-static bool is_array_of_file(const char *path)
-{
-	struct stat stat_;
-	return path[dfg_array_spec_path(path)] && lstat(path, &stat_);
-}
-
 static struct dfg_err *show_array(const char *spec, struct dfg_text *out)
 {
 	struct dfg_tensor tensor;
@@ -204,7 +196,7 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	bool metrics, arrays;
 	if (!strncmp(path, "std:", 4))
 		return show_std(path + 4, out);
-	if (is_array_of_file(path) && !show_options.node)
+	if (dfg_is_array_of_file(path) && !show_options.node)
 		return show_array(path, out);
 	if (dfg_plan_folder_is(path)) {
 		DFG_TRY(check_choices(path, PLAN));

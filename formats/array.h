@@ -143,3 +143,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_array_read_for(const char *words, const struc
 
 /* The same, for no input in particular. */
 DFG_MUST_CHECK struct dfg_err *dfg_array_read_one(const char *words, struct dfg_tensor *out_tensor);
+
+/* Whether the words are "FILE[KEY]", one array of FILE, and not the name of a file. */
+bool dfg_is_array_of_file(const char *words);
+
+/* All arrays of FILE, or the one that "FILE[KEY]" names, which gets no name. */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_words(const char *words, struct dfg_arrays *out_arrays);

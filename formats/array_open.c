@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void dfg_array_rows_release(struct dfg_array_rows *rows)
 {
@@ -221,4 +222,19 @@ struct dfg_err *dfg_array_read_one(const char *words, struct dfg_tensor *out_ten
 {
 	const struct dfg_array_input none = {0};
 	return dfg_array_read_for(words, &none, false, out_tensor, NULL);
+}
+
+bool dfg_is_array_of_file(const char *words)
+{
+	return words[dfg_array_spec_path(words)] && access(words, F_OK);
+}
+
+struct dfg_err *dfg_arrays_read_words(const char *words, struct dfg_arrays *out_arrays)
+{
+	struct dfg_tensor tensor;
+	if (!dfg_is_array_of_file(words))
+		return dfg_arrays_read(words, out_arrays);
+	*out_arrays = (struct dfg_arrays){0};
+	DFG_TRY(dfg_array_read_one(words, &tensor));
+	return dfg_arrays_add(out_arrays, "", &tensor);
 }

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool is_plain(enum dfg_dtype dtype)
 {
@@ -44,12 +46,36 @@ static struct dfg_err *cannot_hold(const struct dfg_tensor *tensor, int64_t i, e
 	return err;
 }
 
+/* The error for a table of text where numbers are required: it names the first cell that is not one. */
+static struct dfg_err *not_numbers(const struct dfg_tensor *tensor, enum dfg_dtype dtype)
+{
+	struct dfg_text text = {0};
+	const struct dfg_string *cell = tensor->data;
+	int64_t count = dfg_shape_count(&tensor->shape), columns = tensor->shape.rank == 2 ? tensor->shape.dim[1] : 1;
+	for (int64_t i = 0; i < count; i++) {
+		char *end = NULL, number[64];
+		size_t length = cell[i].length < sizeof number ? cell[i].length : 0;
+		memcpy(number, cell[i].s, length);
+		number[length] = '\0';
+		if (cell[i].length && (strtod(number, &end), end == number || *end)) {
+			dfg_text_escape(&text, cell[i].s, cell[i].length, 40);
+			struct dfg_err *err = DFG_ERR(DFG_DATA, "row %" PRId64 ", column %" PRId64 " is '%s', which is not a number for %s",
+				i / columns, i % columns, text.s ? text.s : "", dfg_dtype_name(dtype));
+			dfg_text_release(&text);
+			return err;
+		}
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_csv_fit(struct dfg_tensor *tensor, enum dfg_dtype dtype, const struct dfg_shape *shape)
 {
 	struct dfg_tensor fit;
 	int64_t count = dfg_shape_count(&tensor->shape);
 	if (tensor->shape.rank == 1 && shape->rank == 2 && (shape->dim[1] == 1 || shape->dim[1] == DFG_UNKNOWN))
 		tensor->shape = (struct dfg_shape){2, {tensor->shape.dim[0], 1}};
+	if (tensor->dtype == DFG_STRING && is_plain(dtype))
+		return not_numbers(tensor, dtype);
 	if (tensor->dtype == dtype || !is_plain(dtype) || !is_plain(tensor->dtype))
 		return NULL;
 	DFG_TRY(dfg_tensor_new(dtype, &tensor->shape, &fit));

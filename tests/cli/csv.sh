@@ -68,3 +68,13 @@ status 0 "$DFG" show people.csv
 has out 'age    f64[3]'
 has out 'name   string[3]'
 status 2 "$DFG" run p.dfg --save w.csv --feed x=zeros:f64[1,4] --fetch y
+
+# One array of a file is converted and compared as it is shown; a cell that is not a number is named.
+printf 'a,b\n1,2\n3,x\n' >mixed.csv
+status 0 "$DFG" convert 'mixed.csv[a]' -o a.npy
+status 0 "$DFG" diff a.npy 'mixed.csv[a]'
+status 1 "$DFG" diff 'mixed.csv[b]' a.npy
+status 65 "$DFG" convert 'mixed.csv[c]' -o c.npy
+has err "mixed.csv: no column 'c' among 2"
+status 65 "$DFG" run q.dfg --feed age=@mixed.csv[b] --feed grade=@mixed.csv[b]
+has err "mixed.csv[b] is string[2], but the tensor is f64[?]: row 1, column 0 is 'x', which is not a number for f64"
