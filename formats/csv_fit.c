@@ -59,8 +59,9 @@ static struct dfg_err *not_numbers(const struct dfg_tensor *tensor, enum dfg_dty
 		number[length] = '\0';
 		if (cell[i].length && (strtod(number, &end), end == number || *end)) {
 			dfg_text_escape(&text, cell[i].s, cell[i].length, 40);
-			struct dfg_err *err = DFG_ERR(DFG_DATA, "row %" PRId64 ", column %" PRId64 " is '%s', which is not a number for %s",
-				i / columns, i % columns, text.s ? text.s : "", dfg_dtype_name(dtype));
+			struct dfg_err *err =
+				DFG_ERR(DFG_DATA, "row %" PRId64 ", column %" PRId64 " is '%s', which is not a number for %s",
+					i / columns, i % columns, text.s ? text.s : "", dfg_dtype_name(dtype));
 			dfg_text_release(&text);
 			return err;
 		}

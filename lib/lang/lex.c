@@ -98,7 +98,7 @@ static struct dfg_err *wrong(const struct lexer *lexer, const char *what)
 	return dfg_source_err(lexer->source, lexer->at, DFG_DATA, what);
 }
 
-/* What other languages write with this character. */
+/* The spelling in this language of what others write with the character. */
 static const char *spelling(unsigned char c)
 {
 	switch (c) {

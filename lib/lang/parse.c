@@ -19,7 +19,7 @@ bool dfg_take(struct dfg_parser *parser, const char *word)
 	return true;
 }
 
-/* What a text in the manner of other languages should be: the word before the unexpected one, if any, and that one. */
+/* How the spelling of another language at the next token is written in this one; NULL if it is not known. */
 static const char *spelling_here(const struct dfg_parser *parser, const char *wanted)
 {
 	static const struct {
