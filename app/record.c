@@ -120,27 +120,41 @@ void dfg_record_report(const struct dfg_record *record, const struct dfg_report 
 			(unsigned long long)record->shards);
 }
 
-/* The size of the lines of steps up to that number. */
-static size_t lines_done(const struct dfg_blob *blob, uint64_t steps_done)
+/* The size of the lines of steps up to that number, and the last one's step; 0: there is none. */
+static size_t lines_done(const struct dfg_blob *blob, uint64_t steps_done, uint64_t *out_last)
 {
 	struct line line;
 	size_t at = 0, keep = 0;
-	while (at < blob->size && read_line(blob, &at, &line) && line.step <= steps_done)
+	*out_last = 0;
+	while (at < blob->size && read_line(blob, &at, &line) && line.step <= steps_done) {
 		keep = at;
+		*out_last = line.step;
+	}
 	return keep;
+}
+
+/* Keeps the lines of steps that are done; a record that lacks some of them could not be replayed. */
+static struct dfg_err *cut(const char *path, uint64_t steps_done)
+{
+	struct dfg_blob blob;
+	uint64_t last;
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	size_t keep = lines_done(&blob, steps_done, &last);
+	dfg_blob_close(&blob);
+	if (last && last < steps_done)
+		return DFG_ERR(DFG_DATA,
+			"--record %s ends with step %llu, but the run continues after step %llu: give another file", path,
+			(unsigned long long)last, (unsigned long long)steps_done);
+	return truncate(path, (off_t)keep)
+			   ? DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: %s", path, strerror(errno))
+			   : NULL;
 }
 
 static struct dfg_err *create(struct dfg_record *record, uint64_t steps_done)
 {
 	const char *path = record->replication->record;
-	struct dfg_blob blob;
-	if (steps_done && !access(path, F_OK)) {
-		DFG_TRY(dfg_blob_open(path, 0, &blob));
-		size_t keep = lines_done(&blob, steps_done);
-		dfg_blob_close(&blob);
-		if (truncate(path, (off_t)keep))
-			return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: %s", path, strerror(errno));
-	}
+	if (steps_done && !access(path, F_OK))
+		DFG_TRY(cut(path, steps_done));
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (steps_done ? O_APPEND : O_TRUNC);
 	record->fd = dfg_fs->open(path, flags, 0666);
 	record->open = record->fd >= 0;

@@ -214,24 +214,31 @@ static uint32_t culprit_in(struct dfg_coordinator *coordinator, uint32_t replica
 	return DFG_NONE;
 }
 
+bool dfg_coordinator_fail_on(struct dfg_coordinator *coordinator, uint32_t worker, uint64_t step, uint32_t culprit)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_FAIL};
+	struct worker_state *state = &coordinator->state[worker];
+	if (state->stopped)
+		return false;
+	state->stopped = true;
+	struct dfg_err *err = DFG_ERR(DFG_STOPPED, "the step has failed on %s", coordinator->options.peer[culprit].name);
+	dfg_packet_put(&packet, step);
+	dfg_packet_put_error(&packet, err);
+	dfg_err_free(err);
+	err = dfg_packet_send(&packet, state->link);
+	if (err)
+		dfg_coordinator_lost(coordinator, worker, err);
+	return true;
+}
+
 /* Tells workers that have not answered that the step failed; `first` is the first that did. False: all know. */
 static bool fail_rest(struct dfg_coordinator *coordinator, uint64_t step, uint32_t first, enum spread spread)
 {
 	bool told = false;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
-		struct dfg_packet packet = {.kind = DFG_PACKET_FAIL};
 		uint32_t culprit = spread == TO_REPLICA ? culprit_in(coordinator, i / coordinator->width) : first;
-		if (!coordinator->state[i].asked || coordinator->state[i].stopped || culprit == DFG_NONE)
-			continue;
-		coordinator->state[i].stopped = told = true;
-		struct dfg_err *err =
-			DFG_ERR(DFG_STOPPED, "the step has failed on %s", coordinator->options.peer[culprit].name);
-		dfg_packet_put(&packet, step);
-		dfg_packet_put_error(&packet, err);
-		dfg_err_free(err);
-		err = dfg_packet_send(&packet, coordinator->state[i].link);
-		if (err)
-			dfg_coordinator_lost(coordinator, i, err);
+		if (coordinator->state[i].asked && culprit != DFG_NONE)
+			told |= dfg_coordinator_fail_on(coordinator, i, step, culprit);
 	}
 	return told;
 }
@@ -247,7 +254,7 @@ void dfg_coordinator_wait(struct dfg_coordinator *coordinator, uint32_t seen, ui
 	dfg_event_sleep(&coordinator->event, seen, until);
 }
 
-static uint64_t grace(const struct dfg_coordinator *coordinator)
+uint64_t dfg_coordinator_grace(const struct dfg_coordinator *coordinator)
 {
 	double seconds = coordinator->options.lease > 0 ? coordinator->options.lease : 10;
 	return dfg_now() + (uint64_t)(seconds * 1e9);
@@ -325,12 +332,13 @@ static struct dfg_err *choose_error(struct dfg_coordinator *coordinator, uint32_
 	return err;
 }
 
-/* Loses the workers that were told of a failed step and have not answered in time. */
-static void lose_stopped(struct dfg_coordinator *coordinator)
+void dfg_coordinator_lose_stopped(struct dfg_coordinator *coordinator)
 {
-	for (uint32_t i = 0; i < coordinator->options.workers; i++)
-		if (coordinator->state[i].asked && coordinator->state[i].stopped)
+	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
+		const struct worker_state *state = &coordinator->state[i];
+		if ((state->asked || state->flight) && state->stopped)
 			dfg_coordinator_lost(coordinator, i, DFG_ERR(DFG_UNAVAILABLE, "does not end its part of a failed step"));
+	}
 }
 
 static bool has_answered(const struct dfg_coordinator *coordinator, uint32_t replica)
@@ -366,9 +374,9 @@ struct dfg_err *dfg_coordinator_outcome_after(
 		if (!dfg_coordinator_poll_answers(coordinator, &first))
 			break;
 		if (step && first != DFG_NONE && fail_rest(coordinator, step, first, spread) && spread != TO_WAITING)
-			until = grace(coordinator);
+			until = dfg_coordinator_grace(coordinator);
 		if (until && dfg_now() >= until) {
-			lose_stopped(coordinator);
+			dfg_coordinator_lose_stopped(coordinator);
 			until = 0;
 			continue;
 		}

@@ -45,7 +45,8 @@ static struct dfg_err *start(
 	replica->flight_fetches = run->fetches;
 	if (!err) {
 		const struct plan_run asked = run_of(coordinator, run->replica, run->feeds, &lists);
-		dfg_coordinator_ask_runs(coordinator, replica->flight_plan, &asked, ++coordinator->step);
+		replica->flight_number = ++coordinator->step;
+		dfg_coordinator_ask_runs(coordinator, replica->flight_plan, &asked, replica->flight_number);
 	}
 	for (uint32_t w = 0; w < coordinator->options.workers; w++)
 		if (is_of(coordinator, w, run->replica)) {
@@ -80,9 +81,29 @@ static uint32_t find_landed(const struct dfg_coordinator *coordinator)
 	return DFG_NONE;
 }
 
+static bool has_failed(const struct worker_state *state)
+{
+	struct dfg_packet answer = state->landed; /* its code is read again later */
+	return answer.kind == DFG_PACKET_ANSWER && dfg_packet_get(&answer);
+}
+
+/* A compute run that has failed on one worker of a replica ends on the others too. False: all know. */
+static bool fail_flights(struct dfg_coordinator *coordinator)
+{
+	bool told = false;
+	for (uint32_t failed = 0; failed < coordinator->options.workers; failed++) {
+		uint32_t replica = failed / coordinator->width;
+		for (uint32_t w = 0; w < coordinator->options.workers && has_failed(&coordinator->state[failed]); w++)
+			if (is_of(coordinator, w, replica) && coordinator->state[w].flight)
+				told |= dfg_coordinator_fail_on(coordinator, w, coordinator->replica[replica].flight_number, failed);
+	}
+	return told;
+}
+
 /* Waits for the first replica that has done its compute run. */
 static struct dfg_err *await(struct dfg_coordinator *coordinator, uint32_t *out_replica)
 {
+	uint64_t until = 0;
 	for (;;) {
 		uint32_t seen = atomic_load(&coordinator->event.word);
 		dfg_coordinator_take_answers(coordinator);
@@ -90,14 +111,19 @@ static struct dfg_err *await(struct dfg_coordinator *coordinator, uint32_t *out_
 		*out_replica = find_landed(coordinator);
 		if (*out_replica != DFG_NONE)
 			return NULL;
-		dfg_coordinator_wait(coordinator, seen, 0);
+		if (fail_flights(coordinator))
+			until = dfg_coordinator_grace(coordinator);
+		if (until && dfg_now() >= until)
+			dfg_coordinator_lose_stopped(coordinator);
+		else
+			dfg_coordinator_wait(coordinator, seen, until);
 	}
 }
 
 /* Moves the answers of a replica to where those of requests are; its error: the first that repeats no other worker's. */
 static struct dfg_err *take_landed(struct dfg_coordinator *coordinator, uint32_t replica)
 {
-	struct dfg_err *err = NULL;
+	struct dfg_err *err = NULL, *repeated = NULL;
 	for (uint32_t w = replica * coordinator->width; w < (replica + 1) * coordinator->width; w++) {
 		struct worker_state *state = &coordinator->state[w];
 		if (state->landed.kind != DFG_PACKET_ANSWER)
@@ -108,8 +134,15 @@ static struct dfg_err *take_landed(struct dfg_coordinator *coordinator, uint32_t
 		bool told = failed && dfg_packet_get_bool(&state->answer);
 		failed = failed && failed->code == DFG_DATA ? dfg_err_note(failed, "replica %u", replica)
 													: dfg_err_note(failed, "%s", coordinator->options.peer[w].name);
-		err = told ? dfg_err_join(err, failed) : dfg_err_join(failed, err);
+		struct dfg_err **kept = told ? &repeated : &err;
+		if (*kept)
+			dfg_err_free(failed);
+		else
+			*kept = failed;
 	}
+	if (!err)
+		return repeated;
+	dfg_err_free(repeated);
 	return err;
 }
 

@@ -54,6 +54,7 @@ struct replica_state {
 	struct step_plan *flight_plan; /* NULL: there is none */
 	const struct dfg_group_step *flight_step;
 	struct dfg_tensor *flight_fetches;
+	uint64_t flight_number; /* of the run, among all runs */
 
 	/* With a quorum: coordinator_quorum.c. */
 	bool taken;   /* a contribution of it counts in this step */
@@ -188,6 +189,14 @@ enum spread {
 	TO_WAITING, /* on those that still wait for a sum; others end their update */
 	TO_REPLICA, /* on the workers of the same replica */
 };
+
+/*
+ * Tells a worker that has not answered that the step failed on another one; false: it knows. Those that still have not
+ * answered at the time that grace gives are then lost.
+ */
+bool dfg_coordinator_fail_on(struct dfg_coordinator *coordinator, uint32_t worker, uint64_t step, uint32_t culprit);
+uint64_t dfg_coordinator_grace(const struct dfg_coordinator *coordinator);
+void dfg_coordinator_lose_stopped(struct dfg_coordinator *coordinator);
 
 /* dfg_coordinator_answers() in a step, which keeps the answers also on error, for replicas that are `done`. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_outcome(

@@ -95,7 +95,8 @@ static struct dfg_err *rejoin(struct dfg_coordinator *coordinator, uint32_t repl
 {
 	uint32_t worker = replica * coordinator->width;
 	coordinator->replica[replica].member = true;
-	coordinator->replica[replica].version = 0;
+	coordinator->replica[replica].version = coordinator->replica[replica].due = 0;
+	coordinator->replica[replica].torn = false;
 	coordinator->backend.replicas++;
 	struct dfg_err *err = bring_in(coordinator, replica);
 	if (err && err->code != DFG_UNAVAILABLE)

@@ -107,6 +107,19 @@ status 0 timeout 100 "$DFG" run adam.pb --data x=@x.npy --target train --fetch l
 awk -F'"loss":' '/"step"/ { v = $2 + 0; if (NR <= 10) first += v; last = v; } END { exit !(last < first / 200) }' a.jsonl
 "$DFG" show a.safetensors --node train/step | grep -q 256
 
+# A compute run that fails on a replica fails on its lanes too; the message says where.
+cat >log.dfg <<'.'
+input x: i64[n, 2]
+param w: f32[2] = ones
+output loss = mean(sum(log(f32(x) + 1) * w, axis = 1))
+.
+"$DFG" build log.dfg -o log.pb
+"$DFG" grad log.pb --loss loss --optimizer 'sgd(lr=0.5)' -o log.pb
+status 65 timeout -k 1 100 "$DFG" run log.pb --data x=@x.npy --target train --batch 12 --no-shuffle --hosts ./two --sync async \
+	--check-numerics
+grep -q "log.pb: step [0-9]*: replica [0-2]: node '.*' (Log): output 0, f32\[4,2\], is not finite at element" err
+never grep -q 'was stopped' err
+
 fails() { # WORDS OPTIONS...
 	words=$1
 	shift

@@ -70,20 +70,24 @@ replays four --steps 30 --hosts local:2 --replicas 2 --shards 5 --algorithm shm
 # its contribution was taken, the others need its part of the sum, so it is tried again.
 begin stopped --hosts local:4 --replicas 4 --need 3 --steps 150 --lease 60 --stats
 at_step 10
-went=
-for try in 1 2 3 4 5 6 7 8 9; do
-	signal STOP 1
-	before=$(wc -l <stopped.jsonl)
-	for wait in $(seq 30); do
-		sleep 0.1
-		[ "$(wc -l <stopped.jsonl)" -lt $((before + 12)) ] || went=$try
-		[ -z "$went" ] || break
+stop_late() { # NUMBER: stops that worker, and waits until the others have gone on without it
+	went=
+	for try in 1 2 3 4 5 6 7 8 9; do
+		signal STOP "$1"
+		before=$(wc -l <"$name.jsonl")
+		for wait in $(seq 30); do
+			sleep 0.1
+			[ "$(wc -l <"$name.jsonl")" -lt $((before + 12)) ] || went=$try
+			[ -z "$went" ] || return 0
+		done
+		signal CONT "$1"
+		at_step $((before + 1))
 	done
-	signal CONT 1
-	[ -z "$went" ] || break
-	at_step $((before + 1))
-done
-[ "$went" ]
+	echo "worker $1 was never late"
+	exit 1
+}
+stop_late 1
+signal CONT 1
 ends 0
 grep -q '"dropped":150' stopped.out
 replays stopped --steps 150 --shards 4
@@ -99,6 +103,14 @@ signal KILL 1
 ends 0
 grep -q 'continues with' lost.err
 replays lost --steps 80 --shards 4
+# One is killed that was late: it comes back without variables, and copies those of another one.
+begin late --hosts local:4 --replicas 4 --need 3 --steps 80 --lease 60 --min-replicas 1 --restarts 1
+at_step 5
+stop_late 3
+signal KILL 3
+within grep -q 'is back' late.err
+ends 0
+replays late --steps 80 --shards 4
 begin ends --hosts local:3 --replicas 3 --need 2 --steps 999
 at_step 5
 signal KILL 2
@@ -119,6 +131,12 @@ ends 0
 [ "$(wc -l <resumed.record)" = 15 ]
 "$DFG" run $training --steps 15 --replay resumed.record --shards 3 --save again.safetensors >out 2>err
 cmp resumed.safetensors again.safetensors
+
+# It is refused where the record lacks steps before the checkpoint.
+sed -i 6,15d resumed.record
+begin resumed --hosts local:3 --replicas 3 --need 2 --steps 16 --checkpoint ck --resume
+ends 65
+has resumed.err 'resumed.record ends with step 5, but the run continues after step 15'
 
 # Errors. A record of other shards, with another form, without a step.
 fails() { # STATUS WORDS OPTIONS...
