@@ -14,7 +14,14 @@ struct dfg_err *dfg_placement_hosts(
 {
 	if (!placement->hosts)
 		return DFG_ERR(DFG_USAGE, "--hosts is missing: a file, or a list such as alpha,local:2");
-	return dfg_err_note(dfg_hosts_read(placement->hosts, arena, out_hosts), "--hosts");
+	if (!placement->secret_file)
+		return dfg_err_note(dfg_hosts_read(placement->hosts, arena, out_hosts), "--hosts");
+	DFG_TRY(dfg_err_note(dfg_hosts_read_attached(placement->hosts, arena, out_hosts), "--hosts"));
+	for (uint32_t i = 0; i < out_hosts->count; i++)
+		if (out_hosts->worker[i].attached)
+			return NULL;
+	return DFG_ERR(DFG_DATA,
+		"--secret-file is for workers that run already, but no host of --hosts has tcp=ADDR:PORT, where one listens");
 }
 
 struct dfg_err *dfg_placement_first_replica(

@@ -12,9 +12,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define LOOPBACK "127.0.0.1"
 static bool is_worker, watches, explains;
-static struct dfg_serving_options options = {.host = "127.0.0.1",
-	.port = 8080,
+static struct dfg_serving_options options = {.port = -1,
 	.most_batch = 32,
 	.queue = 1000,
 	.most_streams = 64,
@@ -156,6 +156,8 @@ static struct dfg_err *serve_models(char **operands)
 {
 	struct dfg_serving *serving;
 	O.model = (const char **)operands;
+	O.host = O.host ? O.host : LOOPBACK;
+	O.port = O.port < 0 ? 8080 : O.port;
 	O.execution = &dfg_shared.execution;
 	O.timeout = dfg_shared.execution.timeout > 0 ? dfg_shared.execution.timeout : 30;
 	O.report = &dfg_stderr;
@@ -173,7 +175,7 @@ static struct dfg_err *serve(char **operands, int *out_status)
 		dfg_globals.usage = true;
 		return DFG_ERR(DFG_USAGE, is_worker ? "--worker takes no graph" : "give a graph, or --worker");
 	}
-	return is_worker ? dfg_serve_worker() : serve_models(operands);
+	return is_worker ? dfg_serve_worker(O.host, O.port) : serve_models(operands);
 }
 
 const struct dfg_cmd dfg_cmd_serve = {

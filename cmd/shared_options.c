@@ -40,6 +40,9 @@ const struct dfg_opt dfg_placement_options[] = {
 	{"place", .takes = "PATTERN=DEVICE", .list = &S.placement.place,
 		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last match counts. "
 				"random:SEED draws a device for each other node."},
+	{"secret-file", .takes = "FILE", .text = &S.placement.secret_file,
+		.help = "Workers at tcp= of the hosts file run already, as dfg serve --worker --secret-file FILE; only their "
+				"owner may read FILE."},
 	{0},
 };
 
@@ -88,6 +91,7 @@ struct dfg_err *dfg_check_hosts_given(void)
 {
 	const struct dfg_distribution by_default = DFG_DISTRIBUTION_DEFAULTS;
 	const char *idle = S.placement.place.count                                  ? "place"
+					   : S.placement.secret_file                                ? "secret-file"
 					   : strcmp(S.distribution.transport, by_default.transport) ? "transport"
 					   : S.distribution.lease != by_default.lease               ? "lease"
 					   : S.distribution.push                                    ? "push"

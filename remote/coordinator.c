@@ -3,6 +3,7 @@
 #include "lib/exec/transport/rendezvous.h"
 #include "remote/coordinator_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct dfg_err *dfg_coordinator_new(
@@ -527,8 +528,16 @@ static struct dfg_err *setup_answers(struct dfg_coordinator *coordinator, double
 	struct dfg_err *err = choose_error(coordinator, first);
 	if (!err)
 		err = name_slowest(coordinator, seconds);
+	for (uint32_t i = 0; i < coordinator->options.workers && !err; i++)
+		snprintf(coordinator->state[i].products, sizeof coordinator->state[i].products, "%s",
+			dfg_packet_get_text(&coordinator->state[i].answer));
 	dfg_coordinator_drop_answers(coordinator);
 	return err;
+}
+
+const char *dfg_coordinator_products(const struct dfg_coordinator *coordinator, uint32_t worker)
+{
+	return coordinator->state[worker].products;
 }
 
 struct dfg_err *dfg_coordinator_begin(struct dfg_coordinator *coordinator, struct dfg_link *const *links,

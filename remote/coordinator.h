@@ -68,6 +68,9 @@ struct dfg_coordinator_options {
 };
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_new(
 	const struct dfg_coordinator_options *options, struct dfg_coordinator **out_coordinator);
+
+/* How a worker rounds matrix products, by the name that it gave: "fma", "mul"; "": it gave none. After dfg_coordinator_begin. */
+const char *dfg_coordinator_products(const struct dfg_coordinator *coordinator, uint32_t worker);
 struct dfg_link_sink dfg_coordinator_sink(struct dfg_coordinator *coordinator);
 
 /*

@@ -27,6 +27,7 @@ struct worker_state {
 	bool told;                     /* the error only repeats another worker's failure, of which this worker was told */
 	bool stopped;                  /* it was told that the step in progress failed elsewhere */
 	atomic_bool leaves;            /* it has asked to take part in no further step */
+	char products[16];             /* how it rounds matrix products; "": not known */
 	uint64_t stale;                /* messages that it has dropped since it started */
 	uint64_t stale_before;         /* the same, of the processes that had its number before */
 	uint64_t moving_ns, waited_ns; /* as in struct dfg_reduced */

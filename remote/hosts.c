@@ -21,6 +21,7 @@ struct reading {
 	size_t capacity;
 	uint32_t count;
 	bool file;           /* reading a file; else a list */
+	bool attached;       /* hosts with tcp= run already */
 	enum dfg_code fault; /* the code of errors */
 };
 
@@ -158,7 +159,9 @@ static struct dfg_err *read_tcp(
 	DFG_TRY(check_address(r, text, length));
 	DFG_TRY(read_ports(r, "tcp", colon + 1, workers, worker));
 	worker->tcp = dfg_arena_copy(r->arena, text + brackets, length - 2 * brackets);
-	return worker->tcp ? check_listening(r, text, worker->tcp) : dfg_no_memory("the hosts file");
+	if (!worker->tcp)
+		return dfg_no_memory("the hosts file");
+	return r->attached ? NULL : check_listening(r, text, worker->tcp);
 }
 
 static struct dfg_err *read_listening(
@@ -209,6 +212,18 @@ static struct dfg_err *check_new(const struct reading *r, const struct dfg_worke
 	return NULL;
 }
 
+/* A worker that this run only connects to. */
+static struct dfg_err *check_attached(const struct reading *r, const struct entry *entry)
+{
+	static const enum option of_start[] = {SSH, ADDR, DFG, SLOTS};
+	for (size_t i = 0; i < sizeof of_start / sizeof *of_start; i++)
+		if (entry->option[of_start[i]])
+			return DFG_ERR(r->fault,
+				"%s= does not apply to a worker that runs already: with --secret-file, tcp= is where one listens",
+				option_name[of_start[i]]);
+	return NULL;
+}
+
 static struct dfg_err *add_remote(struct reading *r, const struct entry *entry, struct dfg_worker_host *worker)
 {
 	uint32_t slots = 1;
@@ -221,6 +236,9 @@ static struct dfg_err *add_remote(struct reading *r, const struct entry *entry, 
 	worker->addr = entry->option[ADDR];
 	if (entry->option[SLOTS])
 		DFG_TRY(read_number(r, entry->option[SLOTS], "slots=", DFG_HOSTS_MOST, &slots));
+	worker->attached = r->attached && entry->option[TCP];
+	if (worker->attached)
+		DFG_TRY(check_attached(r, entry));
 	DFG_TRY(read_listening(r, entry, slots, worker));
 	DFG_TRY(check_new(r, worker));
 	return add_workers(r, worker, slots);
@@ -356,9 +374,10 @@ static struct dfg_err *number_all(const struct reading *r, struct dfg_hosts *hos
 	return device ? NULL : dfg_no_memory("the hosts file");
 }
 
-static struct dfg_err *read_any(const char *text, bool file, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+static struct dfg_err *read_any(
+	const char *text, bool file, bool attached, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
-	struct reading r = {.arena = arena, .file = file, .fault = file ? DFG_CONFIG : DFG_USAGE};
+	struct reading r = {.arena = arena, .file = file, .attached = attached, .fault = file ? DFG_CONFIG : DFG_USAGE};
 	*out_hosts = (struct dfg_hosts){0};
 	struct dfg_err *err = file ? read_file(&r, text) : read_list(&r, text);
 	if (!err && !(out_hosts->worker = dfg_arena_zeros(arena, r.count, sizeof *r.worker)))
@@ -372,17 +391,26 @@ static struct dfg_err *read_any(const char *text, bool file, struct dfg_arena *a
 	return err;
 }
 
-struct dfg_err *dfg_hosts_read(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+static bool is_file(const char *hosts)
 {
 	struct stat there;
 	const bool exists = !stat(hosts, &there) && !S_ISDIR(there.st_mode); /* a host may have the name of a folder */
-	const bool file = exists || strchr(hosts, '/') || !strcmp(hosts, "-");
-	return read_any(hosts, file, arena, out_hosts);
+	return exists || strchr(hosts, '/') || !strcmp(hosts, "-");
+}
+
+struct dfg_err *dfg_hosts_read(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+{
+	return read_any(hosts, is_file(hosts), false, arena, out_hosts);
+}
+
+struct dfg_err *dfg_hosts_read_attached(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+{
+	return read_any(hosts, is_file(hosts), true, arena, out_hosts);
 }
 
 struct dfg_err *dfg_hosts_read_list(const char *list, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
-	return read_any(list, false, arena, out_hosts);
+	return read_any(list, false, false, arena, out_hosts);
 }
 
 struct dfg_err *dfg_hosts_find(const struct dfg_hosts *hosts, const char *name, uint32_t *out_number)

@@ -47,6 +47,8 @@ struct dfg_worker_host {
 	 */
 	const char *tcp;   /* an IPv6 address without brackets */
 	const char *ports; /* "7000", "7000-7010" */
+	bool
+		attached; /* it has been started by someone else, and listens at `tcp` and `ports`; with lanes, each at the next port */
 	struct dfg_host_lanes lanes;
 };
 
@@ -61,6 +63,10 @@ struct dfg_hosts {
  * DFG_NO_INPUT where the file does not exist.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_hosts_read(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
+
+/* The same where the workers at tcp=ADDR:PORT run already: ADDR may also be a name or a loopback address. */
+DFG_MUST_CHECK struct dfg_err *dfg_hosts_read_attached(
+	const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
 
 /* The same for a list, even where a file has that name. */
 DFG_MUST_CHECK struct dfg_err *dfg_hosts_read_list(

@@ -113,6 +113,8 @@ static int take_header(nghttp2_session *session, const nghttp2_frame *frame, con
 		request->is_link = is(value, length, "/link");
 	else if (is(name, name_length, "dfg-link"))
 		request->is_version = is(value, length, "1");
+	else if (is(name, name_length, "dfg-version"))
+		request->is_other_version = !is(value, length, DFG_VERSION);
 	else if (is(name, name_length, "authorization"))
 		request->has_secret = is_secret(connection->server->http->secret, value, length);
 	else if (is(name, name_length, "dfg-peer"))
@@ -122,8 +124,10 @@ static int take_header(nghttp2_session *session, const nghttp2_frame *frame, con
 
 void dfg_http_connection_answer(struct dfg_http_connection *connection, const char *status)
 {
-	nghttp2_nv field = {(uint8_t *)":status", (uint8_t *)status, 7, 3, NGHTTP2_NV_FLAG_NONE};
-	dfg_nghttp2_submit_response(connection->session, connection->request.stream, &field, 1, NULL);
+	const nghttp2_nv field[] = {{(uint8_t *)":status", (uint8_t *)status, 7, 3, NGHTTP2_NV_FLAG_NONE},
+		{(uint8_t *)"dfg-version", (uint8_t *)DFG_VERSION, 11, sizeof DFG_VERSION - 1, NGHTTP2_NV_FLAG_NONE}};
+	bool tells = !strcmp(status, "505"); /* which only a peer with the secret gets */
+	dfg_nghttp2_submit_response(connection->session, connection->request.stream, field, tells ? 2 : 1, NULL);
 	end(connection, NULL);
 }
 
@@ -186,7 +190,7 @@ static void decide(struct dfg_http_connection *connection)
 	const struct dfg_request *request = &connection->request;
 	if (!request->has_secret)
 		dfg_http_connection_answer(connection, "401");
-	else if (!request->is_version)
+	else if (!request->is_version || request->is_other_version)
 		dfg_http_connection_answer(connection, "505");
 	else if (!request->is_post || !request->is_link || !request->has_peer)
 		dfg_http_connection_answer(connection, "404");

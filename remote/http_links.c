@@ -371,7 +371,7 @@ static struct dfg_err *open_hub(struct dfg_http_links *http, const struct dfg_ht
 	if (!(http->buffer = dfg_mem->take(dfg_mem, DFG_HTTP_BUFFER, DFG_ALIGN)))
 		return dfg_no_memory("the HTTP links");
 	if (options->address)
-		DFG_TRY(dfg_server_new(http, options->address, options->tls, &http->server));
+		DFG_TRY(dfg_server_new(http, options->address, options->tls, options->key_seed, &http->server));
 	return start(http);
 }
 

@@ -26,10 +26,11 @@ enum {
 DFG_MUST_CHECK struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_SIZE]);
 
 struct dfg_http_links_options {
-	uint32_t self;       /* this worker's number; DFG_LAUNCHER */
-	const char *address; /* to listen on: "127.0.0.1", "127.0.0.1:7000", "0.0.0.0", "[::1]"; NULL: nowhere */
-	bool tls;            /* on loopback too */
-	const char *secret;  /* of the run, from dfg_secret_make(); copied */
+	uint32_t self;           /* this worker's number; DFG_LAUNCHER */
+	const char *address;     /* to listen on: "127.0.0.1", "127.0.0.1:7000", "0.0.0.0", "[::1]"; NULL: nowhere */
+	bool tls;                /* on loopback too */
+	const uint8_t *key_seed; /* 32 bytes of which the key is made, with TLS; NULL: a random key */
+	const char *secret;      /* of the run, from dfg_secret_make(); copied */
 	struct dfg_link_sink sink;
 	size_t tensor_bytes; /* bytes of the largest tensor accepted from a peer; 0: limited by the memory of the machine */
 	uint32_t lease_ms;   /* 0: DFG_LEASE_MS */

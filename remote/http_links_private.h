@@ -149,8 +149,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_client_versions(char curl[32], char openssl[3
 
 /* http_server.c */
 struct dfg_http_connection;
-DFG_MUST_CHECK struct dfg_err *dfg_server_new(
-	struct dfg_http_links *http, const char *address, bool tls, struct dfg_server **out_server);
+DFG_MUST_CHECK struct dfg_err *dfg_server_new(struct dfg_http_links *http, const char *address, bool tls,
+	const uint8_t *key_seed, struct dfg_server **out_server);
 void dfg_server_free(struct dfg_server *server);
 const char *dfg_server_address(const struct dfg_server *server);
 const char *dfg_server_fingerprint(const struct dfg_server *server);

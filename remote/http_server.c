@@ -205,7 +205,7 @@ static struct dfg_err *listen_on_one(
 	return err;
 }
 
-static struct dfg_err *open_server(struct dfg_server *server, const char *address, bool tls)
+static struct dfg_err *open_server(struct dfg_server *server, const char *address, bool tls, const uint8_t *key_seed)
 {
 	const struct addrinfo hints = {
 		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
@@ -217,7 +217,7 @@ static struct dfg_err *open_server(struct dfg_server *server, const char *addres
 	DFG_TRY(split(address, host, &first, &last));
 	if (getaddrinfo(host, "0", &hints, &at))
 		return DFG_ERR(DFG_CONFIG, "'%s' is not an address to listen on, expected ADDR[:PORT]", address);
-	struct dfg_err *err = tls || !is_loopback(at->ai_addr) ? dfg_tls_new(&server->tls) : NULL;
+	struct dfg_err *err = tls || !is_loopback(at->ai_addr) ? dfg_tls_new(key_seed, &server->tls) : NULL;
 	if (!err)
 		err = listen_on_one(server, at, first, last, address);
 	freeaddrinfo(at);
@@ -225,14 +225,14 @@ static struct dfg_err *open_server(struct dfg_server *server, const char *addres
 }
 
 struct dfg_err *dfg_server_new(
-	struct dfg_http_links *http, const char *address, bool tls, struct dfg_server **out_server)
+	struct dfg_http_links *http, const char *address, bool tls, const uint8_t *key_seed, struct dfg_server **out_server)
 {
 	struct dfg_server *server = dfg_zeros(1, sizeof *server);
 	if (!server)
 		return dfg_no_memory("the HTTP server");
 	server->http = http;
 	server->fd = -1;
-	struct dfg_err *err = open_server(server, address, tls);
+	struct dfg_err *err = open_server(server, address, tls, key_seed);
 	if (err)
 		dfg_server_free(server);
 	else

@@ -158,7 +158,7 @@ static struct dfg_err *not_linked(struct dfg_launch *launch, uint32_t worker, st
 		dfg_coordinator_lost(launch->coordinator, worker, err);
 		err = dfg_coordinator_why_lost(launch->coordinator);
 	} else {
-		err = dfg_err_note(err, "%s", launch->peer[worker].name);
+		err = dfg_err_note(dfg_launch_not_attached(launch, worker, err), "%s", launch->peer[worker].name);
 	}
 	dfg_launch_reached(launch, worker, DFG_LAUNCH_FAILED, err);
 	return err;
@@ -237,6 +237,7 @@ static struct dfg_err *link_coordinator(struct dfg_launch *launch)
 	double seconds = dfg_launch_seconds(launch, LINK_SECONDS + patience);
 	DFG_TRY(dfg_coordinator_begin(launch->coordinator, launch->link, seconds, transport_of, launch));
 	set_patience(launch, 0);
+	dfg_launch_warn_of_products(launch);
 	return NULL;
 }
 
@@ -246,6 +247,15 @@ static int share_of_threads(const struct dfg_launch *launch)
 	return launch->options.session.threads || !dfg_launch_all_local(launch) ? launch->options.session.threads
 		   : share                                                          ? share
 																			: 1;
+}
+
+static struct dfg_err *take_secret(struct dfg_launch *launch)
+{
+	if (!launch->options.secret_file)
+		return dfg_secret_make(launch->secret);
+	DFG_TRY(dfg_secret_key_read(launch->options.secret_file, &launch->key));
+	dfg_secret_key_run(&launch->key, launch->secret);
+	return NULL;
 }
 
 static struct dfg_err *hire(struct dfg_launch *launch)
@@ -271,7 +281,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.trace = launch->options.trace,
 		.trace_arg = launch->options.trace_arg};
 	coordinator.session.threads = share_of_threads(launch);
-	DFG_TRY(dfg_secret_make(launch->secret));
+	DFG_TRY(take_secret(launch));
 	DFG_TRY(dfg_coordinator_new(&coordinator, &launch->coordinator));
 	DFG_TRY(dfg_launch_start(launch));
 	DFG_TRY(start_watch(launch));
@@ -358,6 +368,8 @@ static void end_processes(struct dfg_launch *launch)
 		if (worker_process->far && !is_gone(launch, i) &&
 			!dfg_ssh_process_wait(worker_process->far, seconds_until(until), &end))
 			dfg_ssh_process_force(worker_process->far);
+		if (dfg_launch_host(launch, i)->attached && launch->link[i])
+			dfg_launch_await_end(launch, i, until);
 	}
 	for (uint32_t i = 0; i < workers; i++)
 		dfg_ssh_process_free(launch->worker_process[i].far);
@@ -386,5 +398,7 @@ void dfg_launch_free(struct dfg_launch *launch)
 	dfg_coordinator_free(launch->coordinator);
 	dfg_arena_release(&launch->arena);
 	pthread_mutex_destroy(&launch->lock);
+	explicit_bzero(launch->secret, sizeof launch->secret);
+	explicit_bzero(&launch->key, sizeof launch->key);
 	dfg_free(launch);
 }

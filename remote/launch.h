@@ -25,10 +25,11 @@ struct dfg_launch_options {
 	const struct dfg_hosts *hosts; /* borrowed, as all pointers here */
 	const char *transport;         /* "auto", "libcurl" or "shm" */
 	const char *ssh_config;        /* as ssh -F; NULL: the user's */
-	uint32_t replicas;             /* of the graph, as dfg_coordinator_options.replicas */
-	uint32_t min_replicas;         /* as dfg_coordinator_options.min_replicas */
-	uint32_t servers;              /* as dfg_coordinator_options.servers */
-	enum dfg_algorithm algorithm;  /* as dfg_coordinator_options.algorithm */
+	const char *secret_file; /* that the attached workers have too; NULL: there are none, and the secret is random */
+	uint32_t replicas;       /* of the graph, as dfg_coordinator_options.replicas */
+	uint32_t min_replicas;   /* as dfg_coordinator_options.min_replicas */
+	uint32_t servers;        /* as dfg_coordinator_options.servers */
+	enum dfg_algorithm algorithm; /* as dfg_coordinator_options.algorithm */
 	struct dfg_replica_checks checks;
 	bool async, quorum; /* as in dfg_coordinator_options */
 	int64_t *restarts;  /* the number of starts of lost replicas that are left, which each one lowers; NULL: 0 */

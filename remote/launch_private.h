@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/base/pool.h"
+#include "remote/derived_key.h"
 #include "remote/http_links.h"
 #include "remote/launch.h"
 #include "remote/process.h"
@@ -25,7 +26,7 @@ struct worker_process {
 	_Atomic int revival; /* enum dfg_revival */
 	pthread_t starter;
 	bool starting;
-	char products[8];    /* how its matrix products are rounded, as dfg doctor says: "fma", "mul"; "" where not known */
+	char products[8];    /* how its matrix products are rounded, as it said before it was linked; "": it said nothing */
 	struct dfg_err *err; /* the reason why it did not start */
 };
 
@@ -34,6 +35,7 @@ struct dfg_launch {
 	struct dfg_arena arena;
 	pthread_mutex_t lock; /* guards the arena while workers start */
 	char secret[DFG_SECRET_SIZE];
+	struct dfg_secret_key key; /* of which the keys of attached workers are made; zero: there are none */
 	struct dfg_coordinator *coordinator;
 	struct dfg_http_links *http;
 	struct dfg_shm *shm;
@@ -81,8 +83,23 @@ struct dfg_err *dfg_launch_relink(void *arg, uint32_t worker, struct dfg_link **
 /* Waits for workers that are being started. */
 void dfg_launch_end_revivals(struct dfg_launch *launch);
 
+/* Warns of workers whose matrix products are rounded in another way. */
+void dfg_launch_warn_of_products(const struct dfg_launch *launch);
+
 /* Starts one worker, and says where it listens. */
 DFG_MUST_CHECK struct dfg_err *dfg_launch_start_worker(struct worker_process *worker_process);
+
+/* A copy in the launch's arena; NULL: no memory. Any thread. */
+const char *dfg_launch_copy_text(struct dfg_launch *launch, const char *text);
+
+/* launch_attach.c: waits until a worker that runs already listens, and sets its address and key, and those of its lanes. */
+DFG_MUST_CHECK struct dfg_err *dfg_launch_attach(struct dfg_launch *launch, uint32_t number);
+
+/* Waits until such a worker, which was told that the run ends, has closed its link: there is no process to wait for. */
+void dfg_launch_await_end(const struct dfg_launch *launch, uint32_t number, uint64_t until);
+
+/* Adds to the error of a link how an attached worker must have been started. Takes err. */
+struct dfg_err *dfg_launch_not_attached(const struct dfg_launch *launch, uint32_t number, struct dfg_err *err);
 
 /* Local workers of a run with other machines are reached at an address of this one. */
 DFG_MUST_CHECK struct dfg_err *dfg_launch_publish_local(struct dfg_launch *launch);

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char *copy_text(struct dfg_launch *launch, const char *text)
+const char *dfg_launch_copy_text(struct dfg_launch *launch, const char *text)
 {
 	pthread_mutex_lock(&launch->lock);
 	const char *copy = dfg_arena_copy(&launch->arena, text, strlen(text));
@@ -42,9 +42,9 @@ static struct dfg_err *no_hello(const struct dfg_launch *launch, const char *lin
 static struct dfg_err *read_addresses(struct dfg_launch *launch, uint32_t number, const struct dfg_json *json)
 {
 	struct dfg_peer *peer = &launch->peer[number];
-	peer->address = copy_text(launch, word(json, "address"));
-	peer->fingerprint = copy_text(launch, word(json, "fingerprint"));
-	peer->shm = copy_text(launch, word(json, "shm"));
+	peer->address = dfg_launch_copy_text(launch, word(json, "address"));
+	peer->fingerprint = dfg_launch_copy_text(launch, word(json, "fingerprint"));
+	peer->shm = dfg_launch_copy_text(launch, word(json, "shm"));
 	return peer->address && peer->fingerprint && peer->shm ? NULL : dfg_no_memory("the addresses of a worker");
 }
 
@@ -193,7 +193,7 @@ static struct dfg_err *find_address(struct worker_process *worker_process, uint3
 	if (!port || !*peer->fingerprint)
 		return DFG_ERR(DFG_PROTOCOL, "did not give the address and the key on which it listens");
 	snprintf(address, sizeof address, strchr(at, ':') ? "[%s]%s" : "%s%s", at, port);
-	peer->address = copy_text(launch, address);
+	peer->address = dfg_launch_copy_text(launch, address);
 	return peer->address ? NULL : dfg_no_memory("the addresses of a worker");
 }
 
@@ -227,6 +227,8 @@ struct dfg_err *dfg_launch_start_worker(struct worker_process *worker_process)
 	struct dfg_launch *launch = worker_process->launch;
 	bool local = dfg_launch_host(launch, worker_process->number)->local;
 	dfg_launch_reached(launch, worker_process->number, local ? DFG_LAUNCH_STARTING : DFG_LAUNCH_CONNECTING, NULL);
+	if (dfg_launch_host(launch, worker_process->number)->attached)
+		return dfg_launch_attach(launch, worker_process->number);
 	return local ? dfg_err_note(start_local(worker_process), "%s", launch->peer[worker_process->number].name)
 				 : start_far(worker_process);
 }
@@ -281,19 +283,26 @@ struct dfg_err *dfg_launch_publish_local(struct dfg_launch *launch)
 		if (!dfg_launch_host(launch, i)->local || !port)
 			continue;
 		snprintf(address, sizeof address, "%s%s", here, port);
-		if (!(launch->peer[i].address = copy_text(launch, address)))
+		if (!(launch->peer[i].address = dfg_launch_copy_text(launch, address)))
 			return dfg_no_memory("the addresses of a worker");
 	}
 	return NULL;
 }
 
+/* From its line of output, or, if it was started by someone else, from its first answer. */
+static const char *products_of(const struct dfg_launch *launch, uint32_t number)
+{
+	const char *said = launch->worker_process[number].products;
+	return *said ? said : dfg_coordinator_products(launch->coordinator, number);
+}
+
 /* Workers whose products are rounded differently give results that depend on the placement. */
-static void warn_of_products(const struct dfg_launch *launch)
+void dfg_launch_warn_of_products(const struct dfg_launch *launch)
 {
 	char line[120];
-	const char *first = launch->worker_process[0].products;
-	for (uint32_t i = 1; i < launch->workers; i++) {
-		const char *products = launch->worker_process[i].products;
+	const char *first = products_of(launch, 0);
+	for (uint32_t i = 1; i < launch->workers && launch->options.say; i++) {
+		const char *products = products_of(launch, i);
 		if (!*first || !*products || !strcmp(first, products))
 			continue;
 		snprintf(line, sizeof line,
@@ -327,7 +336,5 @@ struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 	}
 	if (short_of > 1)
 		err = dfg_err_note(err, "%u of %u workers cannot be started", short_of, launch->workers);
-	if (!err)
-		warn_of_products(launch);
 	return err ? err : dfg_launch_publish_local(launch);
 }

@@ -67,7 +67,7 @@ static bool fingerprint(EVP_PKEY *key, char out[DFG_FINGERPRINT_SIZE])
 }
 
 /* Self-signed: clients verify only its key. */
-static bool fill_certificate(X509 *certificate, EVP_PKEY *key)
+static bool fill_certificate(X509 *certificate, EVP_PKEY *key, const EVP_MD *digest)
 {
 	X509_NAME *name = dfg_X509_get_subject_name(certificate);
 	return dfg_X509_set_version(certificate, 2) && dfg_ASN1_INTEGER_set(dfg_X509_get_serialNumber(certificate), 1) &&
@@ -75,13 +75,14 @@ static bool fill_certificate(X509 *certificate, EVP_PKEY *key)
 		   dfg_X509_gmtime_adj(dfg_X509_getm_notAfter(certificate), 365L * DAY) &&
 		   dfg_X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"dfg", -1, -1, 0) &&
 		   dfg_X509_set_issuer_name(certificate, name) && dfg_X509_set_pubkey(certificate, key) &&
-		   dfg_X509_sign(certificate, key, dfg_EVP_sha256());
+		   dfg_X509_sign(certificate, key, digest);
 }
 
-static bool fill_context(struct dfg_tls *tls, EVP_PKEY *key)
+/* digest: of the signature; NULL: the key's algorithm has its own */
+static bool fill_context(struct dfg_tls *tls, EVP_PKEY *key, const EVP_MD *digest)
 {
 	X509 *certificate = dfg_X509_new();
-	bool good = certificate && fill_certificate(certificate, key) && fingerprint(key, tls->fingerprint) &&
+	bool good = certificate && fill_certificate(certificate, key, digest) && fingerprint(key, tls->fingerprint) &&
 				dfg_SSL_CTX_use_certificate(tls->context, certificate) &&
 				dfg_SSL_CTX_use_PrivateKey(tls->context, key) &&
 				dfg_SSL_CTX_ctrl(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_3_VERSION, NULL) &&
@@ -92,16 +93,33 @@ static bool fill_context(struct dfg_tls *tls, EVP_PKEY *key)
 	return good;
 }
 
-struct dfg_err *dfg_tls_new(struct dfg_tls **out_tls)
+/* Each 32 bytes are a key of Ed25519, which needs no arithmetic of ours. */
+static EVP_PKEY *make_key(const uint8_t *seed)
+{
+	enum { SEED = 32 };
+	return seed ? dfg_EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, SEED)
+				: dfg_EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+}
+
+struct dfg_err *dfg_tls_fingerprint_of(const uint8_t *key_seed, char out_fingerprint[DFG_FINGERPRINT_SIZE])
+{
+	DFG_TRY(dfg_library_open(&dfg_crypto));
+	EVP_PKEY *key = make_key(key_seed);
+	bool good = key && fingerprint(key, out_fingerprint);
+	dfg_EVP_PKEY_free(key);
+	return good ? NULL : DFG_ERR(DFG_CONFIG, "OpenSSL cannot make a key of Ed25519");
+}
+
+struct dfg_err *dfg_tls_new(const uint8_t *key_seed, struct dfg_tls **out_tls)
 {
 	DFG_TRY(dfg_library_open(&dfg_crypto));
 	DFG_TRY(dfg_library_open(&dfg_ssl));
 	struct dfg_tls *tls = dfg_zeros(1, sizeof *tls);
 	if (!tls)
 		return dfg_no_memory("TLS");
-	EVP_PKEY *key = dfg_EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+	EVP_PKEY *key = make_key(key_seed);
 	tls->context = dfg_SSL_CTX_new(dfg_TLS_server_method());
-	bool good = key && tls->context && fill_context(tls, key);
+	bool good = key && tls->context && fill_context(tls, key, key_seed ? NULL : dfg_EVP_sha256());
 	dfg_EVP_PKEY_free(key);
 	if (!good) {
 		dfg_tls_free(tls);

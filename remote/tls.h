@@ -15,7 +15,12 @@ struct dfg_tls_session;
 
 enum { DFG_FINGERPRINT_SIZE = 64 };
 
-DFG_MUST_CHECK struct dfg_err *dfg_tls_new(struct dfg_tls **out_tls);
+/* With a random key, or one that is made of a seed of 32 bytes; NULL: random. */
+DFG_MUST_CHECK struct dfg_err *dfg_tls_new(const uint8_t *key_seed, struct dfg_tls **out_tls);
+
+/* The fingerprint of the key that a server has which was given this seed. */
+DFG_MUST_CHECK struct dfg_err *dfg_tls_fingerprint_of(
+	const uint8_t *key_seed, char out_fingerprint[DFG_FINGERPRINT_SIZE]);
 
 /*
  * With a certificate, followed by those of its chain, and its key, both in PEM. The client chooses between HTTP/2 and

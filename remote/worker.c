@@ -118,11 +118,11 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 
 static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
-	(void)answer;
 	if (worker->rendezvous)
 		return DFG_ERR(DFG_PROTOCOL, "this worker is already configured");
 	worker->words = *request; /* text that was read from it points into it */
 	*request = (struct dfg_packet){0};
+	dfg_packet_put_text(answer, worker->options.products ? worker->options.products : "");
 	DFG_TRY(dfg_worker_config_get(&worker->words, &worker->arena, &worker->config));
 	return connect_all(worker);
 }

@@ -21,6 +21,7 @@ struct dfg_worker_options {
 	 * once.
 	 */
 	void (*orphaned)(void *arg, enum dfg_code code, const char *why);
+	const char *products;    /* how its matrix products are rounded, which the launcher compares; NULL: not known */
 	double patience;         /* seconds within which a launcher must have configured it; 0: no limit */
 	struct dfg_lanes *lanes; /* the workers of this process with which it shares variables; borrowed; NULL: none */
 };

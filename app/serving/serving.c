@@ -1,6 +1,7 @@
 #include "app/serving/serving.h"
 
 #include "app/serving/serving_private.h"
+#include "lib/base/private_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -75,20 +76,12 @@ static struct dfg_err *open_models(struct dfg_serving *serving)
 
 static struct dfg_err *read_token(struct dfg_serving *serving)
 {
-	const char *path = serving->options.token_file;
-	struct dfg_blob blob;
-	struct stat stat_;
-	if (!path)
+	char line[4096];
+	if (!serving->options.token_file)
 		return NULL;
-	if (!stat(path, &stat_) && (stat_.st_mode & (S_IRWXG | S_IRWXO)))
-		return DFG_ERR(DFG_REFUSED, "%s: users other than its owner can read it: chmod 600", path);
-	DFG_TRY(dfg_blob_open(path, 4096, &blob));
-	const uint8_t *end = blob.size ? memchr(blob.bytes, '\n', blob.size) : NULL;
-	serving->token = dfg_arena_copy(&serving->arena, blob.bytes, end ? (size_t)(end - blob.bytes) : blob.size);
-	dfg_blob_close(&blob);
-	if (!serving->token)
-		return dfg_no_memory("the token");
-	return *serving->token ? NULL : DFG_ERR(DFG_REFUSED, "%s: the first line is empty", path);
+	DFG_TRY(dfg_private_file_line(serving->options.token_file, line, sizeof line));
+	serving->token = dfg_arena_copy(&serving->arena, line, strlen(line));
+	return serving->token ? NULL : dfg_no_memory("the token");
 }
 
 static struct dfg_err *check_options(struct dfg_serving *serving)
