@@ -18,6 +18,13 @@ static const struct dfg_opt options[] = {
 	{"dot", .flag = &show_options.dot, .help = "Print a graph for dot(1), with loops and branches in boxes."},
 	{"svg", .flag = &show_options.svg, .help = "Draw a graph, by Graphviz, or the curves of a metrics file."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document per file, one per line."},
+	{"hostfile", .flag = &show_options.hostfile,
+		.help = "Print a hostfile for mpirun with a line for each worker of a plan."},
+	{"hosts", .takes = "H", .text = &show_options.hosts, .help = "The hosts of that file (this machine)."},
+	{"kubernetes", .takes = "IMAGE", .text = &show_options.kubernetes,
+		.help = "Print a manifest of Kubernetes that runs a plan with this image."},
+	{"replicas", .takes = "R", .number = &show_options.replicas, .least = 1,
+		.help = "Of the plan, in that file or manifest (the number of its shards)."},
 	{"node", .takes = "NAME", .text = &show_options.node,
 		.help = "Explain one node of a graph, or print one array whole."},
 	{"head", .takes = "N", .number = &show_options.head, .least = 1, .help = "Print the first N rows of each array."},
@@ -30,16 +37,19 @@ enum content { GRAPH = 1, PLAN = 2, ARRAYS = 4, CHECKPOINT = 8, METRICS = 16, LI
 /* The options that choose what is printed of a file, and the contents that each applies to. Of the forms one can be given. */
 static const struct choice {
 	const char *name;
-	const bool *flag; /* NULL: an option with an argument, see is_given() */
+	const bool *flag;  /* NULL: an option with an argument */
+	const char **text; /* NULL: a flag, or --head */
 	unsigned contents;
 	bool is_form, has_json;
 } choices[] = {
-	{"--tree", &show_options.tree, GRAPH | PLAN, true, false},
-	{"--text", &show_options.text, GRAPH | PLAN, true, false},
-	{"--dot", &show_options.dot, GRAPH | PLAN, true, false},
-	{"--svg", &show_options.svg, GRAPH | PLAN | METRICS, true, false},
-	{"--node", NULL, GRAPH | PLAN | ARRAYS | CHECKPOINT, true, true},
-	{"--head", NULL, ARRAYS | CHECKPOINT, false, false},
+	{"--tree", &show_options.tree, NULL, GRAPH | PLAN, true, false},
+	{"--text", &show_options.text, NULL, GRAPH | PLAN, true, false},
+	{"--dot", &show_options.dot, NULL, GRAPH | PLAN, true, false},
+	{"--svg", &show_options.svg, NULL, GRAPH | PLAN | METRICS, true, false},
+	{"--node", NULL, &show_options.node, GRAPH | PLAN | ARRAYS | CHECKPOINT, true, true},
+	{"--hostfile", &show_options.hostfile, NULL, PLAN, true, false},
+	{"--kubernetes", NULL, &show_options.kubernetes, PLAN, true, false},
+	{"--head", NULL, NULL, ARRAYS | CHECKPOINT, false, false},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -47,7 +57,7 @@ static bool is_given(const struct choice *choice)
 {
 	if (choice->flag)
 		return *choice->flag;
-	return choice->is_form ? show_options.node != NULL : show_options.head >= 0;
+	return choice->text ? *choice->text != NULL : show_options.head >= 0;
 }
 
 /* An option that the content has no use for is an error rather than ignored. */
@@ -232,12 +242,15 @@ static struct dfg_err *check_json(char **operands)
 static struct dfg_err *show(char **operands, int *out_status)
 {
 	(void)out_status;
+	show_options.several = operands[0] && operands[1];
 	DFG_TRY(check_forms());
+	dfg_globals.usage = true;
+	DFG_TRY(dfg_show_job_check(&show_options));
+	dfg_globals.usage = false;
 	if (dfg_globals.json)
 		DFG_TRY(check_json(operands));
 	struct dfg_text out = {0};
 	struct dfg_err *err = NULL;
-	show_options.several = operands[0] && operands[1];
 	for (; *operands && !err; operands++)
 		err = show_one(*operands, &out);
 	if (!err)

@@ -11,8 +11,12 @@
 struct dfg_show_options {
 	bool tree, text, dot, svg;
 	const char *node;
-	int64_t head; /* rows of each array to print; -1: not given */
-	bool several; /* several files: unnamed arrays, and lists of arrays, have the file name as a heading */
+	int64_t head;           /* rows of each array to print; -1: not given */
+	bool hostfile;          /* print what mpirun takes as a hostfile */
+	const char *kubernetes; /* the image whose job is printed; NULL: not given */
+	const char *hosts;      /* of the hostfile; NULL: this machine */
+	int64_t replicas;       /* 0: one for each shard */
+	bool several;           /* several files: unnamed arrays, and lists of arrays, have the file name as a heading */
 };
 
 /* Whether the file is one of metrics as run writes them. dfg_show_metrics() draws a curve of each value. */
@@ -58,6 +62,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_show_dot_part(const struct dfg_shown *shown, 
 DFG_MUST_CHECK struct dfg_err *dfg_show_plan(
 	const char *path, const struct dfg_show_options *options, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_plan_dot(const struct dfg_plan_folder *plan, struct dfg_text *out);
+
+/* Prints options.hostfile or options.kubernetes, by which others start the workers of a plan. The options were checked. */
+DFG_MUST_CHECK struct dfg_err *dfg_show_job_check(const struct dfg_show_options *options);
+DFG_MUST_CHECK struct dfg_err *dfg_show_job(
+	const struct dfg_plan_folder *plan, const struct dfg_show_options *options, struct dfg_text *out);
 
 /* The type of an output, as "f32[?,10]", or "" if unknown; for a variable, the type of its value. */
 struct dfg_words dfg_shown_type(const struct dfg_shown *shown, struct dfg_edge edge);

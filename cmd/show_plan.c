@@ -128,6 +128,8 @@ static struct dfg_err *put_plan(
 	struct dfg_text dot = {0};
 	if (options->node)
 		return put_node(plan, options->node, out);
+	if (options->hostfile || options->kubernetes)
+		return dfg_show_job(plan, options, out);
 	if (options->dot)
 		return dfg_show_plan_dot(plan, out);
 	if (options->svg)
