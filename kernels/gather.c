@@ -87,13 +87,32 @@ struct gather {
 
 static inline int64_t index_at(const struct dfg_tensor *indices, int64_t i)
 {
-	return indices->dtype == DFG_I32 ? ((const int32_t *)indices->data)[i] : dfg_tensor_int(indices, i);
+	if (indices->dtype == DFG_I32)
+		return ((const int32_t *)indices->data)[i];
+	return indices->dtype == DFG_I64 ? ((const int64_t *)indices->data)[i] : dfg_tensor_int(indices, i);
+}
+
+/* Elements of 4 bytes at indices of 4 bytes, and rows, along the first axis: no place has to be computed. */
+static void gather_leading(const struct gather *g, int64_t first, int64_t last)
+{
+	const char *params = g->params->data;
+	char *out = g->out->data;
+	bool is_word = g->bytes == sizeof(uint32_t) && g->indices->dtype == DFG_I32;
+	for (int64_t row = first; is_word && row < last; row++)
+		memcpy(out + row * (int64_t)sizeof(uint32_t),
+			params + ((const int32_t *)g->indices->data)[row] * (int64_t)sizeof(uint32_t), sizeof(uint32_t));
+	for (int64_t row = first; !is_word && row < last; row++)
+		memcpy(out + row * (int64_t)g->bytes, params + index_at(g->indices, row) * (int64_t)g->bytes, g->bytes);
 }
 
 /* Copies rows [first, last) of the output. */
 static void gather_rows(void *arg, int64_t first, int64_t last)
 {
 	const struct gather *g = arg;
+	if (g->outer == 1 && g->picks == dfg_shape_count(&g->indices->shape)) {
+		gather_leading(g, first, last);
+		return;
+	}
 	const char *params = g->params->data;
 	char *out = g->out->data;
 	for (int64_t row = first; row < last; row++) {

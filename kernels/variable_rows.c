@@ -24,18 +24,34 @@ struct slices {
 	int64_t count, inner;
 };
 
+static inline int64_t index_at(const struct dfg_tensor *indices, int64_t i)
+{
+	if (indices->dtype == DFG_I32)
+		return ((const int32_t *)indices->data)[i];
+	return indices->dtype == DFG_I64 ? ((const int64_t *)indices->data)[i] : dfg_tensor_int(indices, i);
+}
+
 /* The position of slice i, in slices; DFG_DATA if an index is out of range. */
 static struct dfg_err *slice_at(const struct slices *s, int64_t i, int64_t *out_at)
 {
 	*out_at = 0;
 	for (int d = 0; d < s->depth; d++) {
-		int64_t index = dfg_tensor_int(s->indices, i * s->depth + d);
+		int64_t index = index_at(s->indices, i * s->depth + d);
 		if (index < 0 || index >= s->shape.dim[d])
 			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index,
 				i * s->depth + d, s->shape.dim[d]);
 		*out_at = *out_at * s->shape.dim[d] + index;
 	}
 	return NULL;
+}
+
+/* The same for indices that are in range. */
+static inline int64_t position_of(const struct slices *s, int64_t i)
+{
+	int64_t at = 0;
+	for (int d = 0; d < s->depth && d < DFG_RANK_MAX; d++)
+		at = at * s->shape.dim[d] + index_at(s->indices, i * s->depth + d);
+	return at;
 }
 
 /* The shape of all slices: that of the indices, without the last dimension for vectors, then that of a slice. */
@@ -93,7 +109,7 @@ static struct dfg_err *scatter(dfg_row_fn *row, struct dfg_tensor *variable, con
 	for (int64_t i = 0; i < s.count; i++)
 		DFG_TRY(slice_at(&s, i, &at));
 	for (int64_t i = 0; i < s.count; i++) {
-		dfg_err_free(slice_at(&s, i, &at));
+		at = position_of(&s, i);
 		for (int64_t e = 0; scalar && e < s.inner; e++)
 			DFG_TRY(update_elements(row, variable, at * s.inner + e, 1, updates->data));
 		if (!scalar)
@@ -217,11 +233,13 @@ static struct dfg_err *gather(struct dfg_kernel *ctx, const struct dfg_tensor *p
 	int64_t inner = dfg_count_between(&params->shape, batch_rank + 1, params->shape.rank);
 	size_t bytes = (size_t)inner * dfg_dtype_size(params->dtype);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	for (int64_t i = 0; i < dfg_shape_count(&indices->shape); i++) {
-		int64_t index = dfg_tensor_int(indices, i);
+	const char *from = params->data;
+	char *to = out->data;
+	for (int64_t i = 0, count = dfg_shape_count(&indices->shape); i < count; i++, to += bytes) {
+		int64_t index = index_at(indices, i);
 		if (index < 0 || index >= rows)
 			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index, i, rows);
-		memcpy(dfg_tensor_at(out, i * inner), dfg_tensor_at(params, (i / picks * rows + index) * inner), bytes);
+		memcpy(to, from + ((count == picks ? 0 : i / picks * rows) + index) * (int64_t)bytes, bytes);
 	}
 	return dfg_moved(ctx, 0);
 }

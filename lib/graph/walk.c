@@ -68,12 +68,31 @@ void dfg_walk_make(struct dfg_walk *walk, const struct dfg_shape *shape, const s
 		classify(walk, &walk->in[i]);
 }
 
+enum { BLOCK = 64 }; /* bytes */
+
+/* Elements whose size divides that of a block are copied block by block: a copy of constant size is a few vector stores. */
+static size_t repeat_blocks(char *out, size_t bytes, const char *element, size_t size)
+{
+	char block[BLOCK];
+	size_t done = 0;
+	if (bytes < BLOCK || BLOCK % size)
+		return 0;
+	for (size_t at = 0; at < BLOCK; at += size)
+		memcpy(block + at, element, size);
+	for (; done + BLOCK <= bytes; done += BLOCK)
+		memcpy(out + done, block, BLOCK);
+	return done;
+}
+
 void dfg_repeat(void *out, int64_t count, const void *element, size_t size)
 {
 	if (!count)
 		return;
-	size_t done = size, bytes = (size_t)count * size;
-	memcpy(out, element, size);
+	size_t bytes = (size_t)count * size, done = repeat_blocks(out, bytes, element, size);
+	if (!done) {
+		memcpy(out, element, size);
+		done = size;
+	}
 	for (; done < bytes; done *= 2)
 		memcpy((char *)out + done, out, done < bytes - done ? done : bytes - done);
 }
@@ -87,13 +106,30 @@ static int64_t position(const struct dfg_walk *walk, const struct dfg_operand *o
 	return at;
 }
 
+/*
+ * The same for an operand with one element for each run, from the beginning of a run on: an element of
+ * each row, say. Returns the number of elements, 0 if the operand is another.
+ */
+static int64_t repeat_runs(const struct dfg_walk *walk, const struct dfg_operand *operand, const char *data,
+	int64_t first, int64_t n, char *to)
+{
+	int64_t inner = walk->dim[walk->rank - 1], runs = n / inner;
+	const char *from = data + (size_t)(first / inner * operand->step[0]) * operand->size;
+	if (walk->rank != 2 || operand->step[1] || first % inner)
+		return 0;
+	for (int64_t r = 0; r < runs; r++, from += (size_t)operand->step[0] * operand->size)
+		dfg_repeat(to + (size_t)(r * inner) * operand->size, inner, from, operand->size);
+	return runs * inner;
+}
+
 /* Gathers the operand's elements for output elements [first, first + n), run by run along the innermost dim. */
 static const void *gather(const struct dfg_walk *walk, const struct dfg_operand *operand, const char *data,
 	int64_t first, int64_t n, char *tile)
 {
 	int inner = walk->rank - 1;
-	char *to = tile;
-	for (int64_t i = first, run; i < first + n; i += run, to += (size_t)run * operand->size) {
+	int64_t done = repeat_runs(walk, operand, data, first, n, tile);
+	char *to = tile + (size_t)done * operand->size;
+	for (int64_t i = first + done, run; i < first + n; i += run, to += (size_t)run * operand->size) {
 		const char *from = data + (size_t)position(walk, operand, i) * operand->size;
 		run = walk->dim[inner] - i % walk->dim[inner];
 		if (run > first + n - i)
@@ -106,10 +142,21 @@ static const void *gather(const struct dfg_walk *walk, const struct dfg_operand 
 	return tile;
 }
 
+/* Whether all operands are either whole or have one element for each run, so that a tile of several runs is cheap. */
+static bool repeats_runs(const struct dfg_walk *walk)
+{
+	for (int i = 0; i < walk->n_in; i++)
+		if (!walk->in[i].whole && !walk->in[i].constant && walk->in[i].step[1])
+			return false;
+	return walk->rank == 2;
+}
+
 int64_t dfg_walk_stretch(const struct dfg_walk *walk, int64_t first, int64_t last, int64_t most)
 {
-	int64_t n = last - first < most ? last - first : most;
-	if (walk->rank > 1 && walk->dim[walk->rank - 1] >= RUN) {
+	int64_t n = last - first < most ? last - first : most, width = walk->rank ? walk->dim[walk->rank - 1] : 0;
+	if (walk->rank > 1 && width >= RUN && 2 * width <= most && repeats_runs(walk))
+		return n < most ? n : most / width * width;
+	if (walk->rank > 1 && width >= RUN) {
 		int64_t inner = walk->dim[walk->rank - 1], run = inner - first % inner;
 		return run < n ? run : n;
 	}
