@@ -6,7 +6,7 @@ BEGIN {
 	may["lib/lang"] = may["lib/exec"] = "lib/base lib/graph"
 	may["lib/pass"] = "lib/base lib/graph lib/lang"
 	graph = "lib/base lib/graph "
-	may["lib/exec/transport"] = may["lib/exec/state"] = may["lib/exec/emit"] = graph
+	may["lib/exec/transport"] = may["lib/exec/state"] = may["lib/exec/emit"] = may["lib/exec/parallel"] = graph
 	may["lib/exec/plan"] = graph "lib/exec/transport lib/exec/state"
 	may["lib/exec/kernel"] = graph "lib/exec/state lib/exec/plan"
 	may["lib/exec/group"] = graph "lib/exec/transport lib/exec/state"
@@ -14,13 +14,14 @@ BEGIN {
 	may["lib/exec/dataflow"] = graph "lib/exec/transport lib/exec/state lib/exec/plan lib/exec/kernel"
 	pass = graph "lib/lang "
 	may["lib/pass/verify"] = may["lib/pass/place"] = pass
-	may["lib/pass/grad"] = may["lib/pass/parallel"] = pass "lib/pass/verify"
+	may["lib/pass/grad"] = pass "lib/pass/verify"
+	may["lib/pass/parallel"] = pass "lib/pass/verify lib/pass/rewrite"
 	may["lib/pass/partition"] = pass "lib/pass/verify lib/pass/place"
 	may["lib/pass/rewrite"] = pass "lib/pass/verify lib/pass/place lib/pass/grad"
 	may["lib/pass/replicate"] = pass "lib/pass/rewrite"
 	may["lib/pass/lower"] = pass "lib/pass/verify lib/pass/rewrite"
 	# Rooms of lib/exec that others see, and headers of the rest that they see.
-	seen = "^lib/exec/((session|bucket_trace)[.]h|state/.*|group/group[.]h|transport/(link.*|rendezvous)[.]h|plan/(step|profile)[.]h)$"
+	seen = "^lib/exec/((session|bucket_trace)[.]h|state/.*|parallel/loop_schedule[.]h|group/group[.]h|transport/(link.*|rendezvous)[.]h|plan/(step|profile)[.]h)$"
 	may["formats"] = may["kernels"] = "lib/base lib/graph lib/lang lib/exec lib/pass"
 	may["remote"] = may["formats"] " formats"
 	may["remote/web"] = may["formats"] " formats remote"

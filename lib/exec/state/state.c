@@ -130,6 +130,17 @@ struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name)
 	return resource && resource->kind == variable_kind ? (struct dfg_variable *)resource : NULL;
 }
 
+struct dfg_resource *dfg_state_next_of(struct dfg_state *state, const char *kind, size_t *number)
+{
+	struct dfg_resource *found = NULL;
+	pthread_mutex_lock(&state->lock);
+	for (; *number < state->names.count && !found; ++*number)
+		if (state->resource[*number]->kind == kind)
+			found = state->resource[*number];
+	pthread_mutex_unlock(&state->lock);
+	return found;
+}
+
 bool dfg_state_next(struct dfg_state *state, size_t *number, struct dfg_variable **out_variable)
 {
 	*out_variable = NULL;

@@ -58,6 +58,9 @@ struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name);
 /* The next variable, from *number = 0 on, borrowed; false: there are no more. */
 bool dfg_state_next(struct dfg_state *state, size_t *number, struct dfg_variable **out_variable);
 
+/* The next resource of the kind, from *number = 0 on, borrowed; NULL: there are no more. */
+struct dfg_resource *dfg_state_next_of(struct dfg_state *state, const char *kind, size_t *number);
+
 /* A reference to the value. DFG_DATA, naming the variable, if it is not initialised. */
 DFG_MUST_CHECK struct dfg_err *dfg_variable_read(struct dfg_variable *variable, struct dfg_tensor *out_tensor);
 
