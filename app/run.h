@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/blocks.h"
 #include "app/distributed.h"
 #include "app/record.h"
 #include "app/trace.h"
@@ -68,6 +69,7 @@ struct dfg_run {
 	const struct dfg_run_options *options; /* borrowed, as is `execution` */
 	const struct dfg_execution *execution;
 	const struct dfg_replication *replication; /* checked; borrowed; NULL: one shard */
+	const struct dfg_block_choice *blocks;     /* checked; borrowed; NULL: parallel loops run as they are */
 	struct dfg_graph_input input;              /* how graphs are opened, and the report of the run */
 	struct dfg_distributed *distributed;       /* NULL: the run is local */
 

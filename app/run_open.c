@@ -122,6 +122,8 @@ static void warn_of_training(const struct dfg_run *run)
 static struct dfg_err *bind(struct dfg_run *run)
 {
 	if (!run->distributed) {
+		if (run->blocks)
+			DFG_TRY(dfg_blocks_apply(run->blocks, run->input.report, &run->model));
 		DFG_TRY(ask(run));
 		DFG_TRY(shard(run));
 		DFG_TRY(dfg_run_fuse(run));

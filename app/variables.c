@@ -8,9 +8,10 @@
 
 #include <string.h>
 
+/* Partial results that a step sets anew are not variables of the model. */
 static bool is_variable(const struct dfg_node *node)
 {
-	return node->op && node->op->role == DFG_VARIABLE;
+	return node->op && node->op->role == DFG_VARIABLE && !dfg_node_mark(node, "_dfg_temporary", NULL);
 }
 
 /* Runs the nodes that create the variables, so that the session has them. */

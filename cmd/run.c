@@ -15,6 +15,7 @@ static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 #define O run_options
 static const char *device;
 static int64_t restarts;
+static struct dfg_block_choice blocks;
 
 static const struct dfg_opt input_rows[] = {
 	{"feed", .takes = "NAME=VALUE", .list = &O.feed,
@@ -103,6 +104,22 @@ static const struct dfg_opt quorum_rows[] = {
 	{0},
 };
 
+static const struct dfg_opt parallel_rows[] = {
+	{"blocks", .takes = "B", .number = &blocks.blocks, .least = 1,
+		.help = "Cut parallel loops into B blocks, which alone decide the results, and run iterations that do not "
+				"depend on "
+				"each other together."},
+	{"balance", .takes = "histogram|range", .text = &blocks.balance,
+		.help = "Blocks have equal numbers of iterations (histogram), or equal ranges of their coordinate."},
+	{"parallel", .takes = "LOOP[=ordered]", .list = &blocks.loop,
+		.help = "Take a loop for a parallel one; repeatable."},
+	{"no-slices", .flag = &blocks.no_slices,
+		.help = "Run the iterations of blocks one after the other, in the same order; the results are the same."},
+	{"verify-plan", .flag = &blocks.verify,
+		.help = "Check at run time that blocks which could run at once access no row that one of them writes."},
+	{0},
+};
+
 static const struct dfg_opt options[] = {
 	{.rows = input_rows},
 	{.rows = training_rows},
@@ -110,6 +127,7 @@ static const struct dfg_opt options[] = {
 	{.rows = distributed_rows},
 	{.rows = dfg_replication_options},
 	{.rows = quorum_rows},
+	{.rows = parallel_rows},
 	{.rows = dfg_graph_in_options},
 	{0},
 };
@@ -186,6 +204,9 @@ static struct dfg_err *check_options(void)
 	DFG_TRY(check_pairs());
 	DFG_TRY(dfg_check_hosts_given());
 	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
+	DFG_TRY(dfg_block_choice_check(&blocks));
+	if (blocks.blocks && dfg_shared.placement.hosts)
+		return DFG_ERR(DFG_USAGE, "--blocks cannot be used with --hosts: blocks run in one process");
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
 	DFG_TRY(dfg_replication_check_run(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
 	if (O.output && strcmp(O.output, "-"))
@@ -240,6 +261,7 @@ static struct dfg_err *run_graph(
 	struct dfg_run run = {.options = &O,
 		.execution = &dfg_shared.execution,
 		.replication = &dfg_shared.replication,
+		.blocks = &blocks,
 		.input = dfg_cmd_graph_input(),
 		.distributed = distributed};
 	struct dfg_err *err = dfg_run_open(path, trace, &run);

@@ -1,7 +1,9 @@
 #include "cmd/run_command.h"
 #include "formats/json.h"
+#include "lib/exec/parallel/loop_schedule.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The entries of the hosts list, which the names of workers count: a parameter server is one, of several workers. */
 static uint32_t count_entries(const struct dfg_distributed *distributed)
@@ -146,6 +148,41 @@ static void print_traffic(const struct dfg_distributed *distributed, struct dfg_
 	print_overlap(distributed, json);
 }
 
+static void print_loop(const struct dfg_loop_report *loop, struct dfg_json_out *json)
+{
+	struct dfg_text time = {0}, name = {0};
+	dfg_text_escape(&name, loop->loop, strlen(loop->loop), 200);
+	if (loop->time_load)
+		dfg_text_add(&time, " %.2f (time)", loop->time_load);
+	dfg_talk("loop '%s': %u blocks, largest over mean %.2f (space)%s; %lld iterations in %lld slices, found %llu times",
+		name.s ? name.s : "", loop->blocks, loop->space_load, time.s ? time.s : "", (long long)loop->iterations,
+		(long long)loop->slices, (unsigned long long)loop->found);
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name"), dfg_json_bytes(json, loop->loop, strlen(loop->loop));
+	dfg_json_key(json, "blocks"), dfg_json_uint(json, loop->blocks);
+	dfg_json_key(json, "space_load"), dfg_json_f64(json, loop->space_load);
+	dfg_json_key(json, "time_load"), dfg_json_f64(json, loop->time_load);
+	dfg_json_key(json, "iterations"), dfg_json_uint(json, (uint64_t)loop->iterations);
+	dfg_json_key(json, "slices"), dfg_json_uint(json, (uint64_t)loop->slices);
+	dfg_json_key(json, "found"), dfg_json_uint(json, loop->found);
+	dfg_json_close(json, '}');
+	dfg_text_release(&time);
+	dfg_text_release(&name);
+}
+
+/* Prints the blocks of each parallel loop that has run in slices. */
+static void print_loops(const struct dfg_run *run, struct dfg_json_out *json)
+{
+	struct dfg_resource *resource;
+	size_t number = 0;
+	if (!run->blocks || !run->blocks->blocks)
+		return;
+	dfg_json_key(json, "loops"), dfg_json_open(json, '[');
+	while ((resource = dfg_state_next_of(dfg_session_state(run->model.session), dfg_loop_schedule_kind, &number)))
+		print_loop((struct dfg_loop_report *)resource, json);
+	dfg_json_close(json, ']');
+}
+
 void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 {
 	const struct dfg_stats *stats = &run->stats;
@@ -175,6 +212,7 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		dfg_json_uint(json, lines[i].value);
 	}
 	print_traffic(run->distributed, json);
+	print_loops(run, json);
 	if (run->staleness.updates) {
 		const struct dfg_staleness *staleness = &run->staleness;
 		double mean = (double)staleness->sum / (double)staleness->updates;

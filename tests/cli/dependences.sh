@@ -209,7 +209,7 @@ P
 "$DFG" check --dependences mf.dfg | sed '1d; s/; squares += accumulator//; s/, squares is summed//' | diff - got
 "$DFG" check --dependences --parallel total=ordered foreign.pb >got
 has got "foreign.pb: loop 'total', ordered: coordinates i, user[i], item[i]"
-status 2 "$DFG" check --parallel nothing foreign.pb
+status 65 "$DFG" check --parallel nothing foreign.pb
 has err "the graph has no loop 'nothing'"
 # The same again of TensorFlow's loops (tests/graphs/record.py): a While of functions, and one of the five primitives.
 "$DFG" check --dependences mf.dfg | sed 1d >plan.mf

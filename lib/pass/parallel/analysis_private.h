@@ -3,14 +3,6 @@
 #include "lib/pass/parallel/dependences.h"
 #include "lib/pass/verify/aliases.h"
 
-/* A product of a constant and of positive scalars that the loop does not change. */
-enum { DFG_RADIX_FACTORS = 6, DFG_CUTS_MOST = 8 };
-struct dfg_radix {
-	int64_t constant;                          /* positive */
-	struct dfg_edge factor[DFG_RADIX_FACTORS]; /* ascending */
-	uint32_t n_factor;
-};
-
 /* The analysis of one loop at work. */
 struct dfg_loop_analysis {
 	const struct dfg_graph *graph;

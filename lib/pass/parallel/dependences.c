@@ -110,7 +110,7 @@ struct dfg_err *dfg_parallel_mark(struct dfg_graph *graph, const char *request)
 	uint32_t l = err ? 0 : loop_named(&loops, request, length);
 	if (!err && (!l || loops.loop[l].condition == DFG_NONE))
 		err =
-			DFG_ERR(DFG_USAGE, "--parallel %s: the graph has no loop '%.*s'; give the name of a frame, or NAME=ordered",
+			DFG_ERR(DFG_DATA, "--parallel %s: the graph has no loop '%.*s'; give the name of a frame, or NAME=ordered",
 				request, (int)length, request);
 	if (!err)
 		err = dfg_node_set_attr(graph, loops.loop[l].condition, marks[PARALLEL], DFG_ATTR_STRING,
@@ -145,6 +145,8 @@ static struct dfg_err *analyse(struct dfg_loop_analysis *a)
 	DFG_TRY(dfg_accesses_find(a));
 	DFG_TRY(dfg_obligations_check(a));
 	DFG_TRY(dfg_subscripts_find(a));
+	a->out->counter = a->counter;
+	memcpy(a->out->cut, a->cut, sizeof a->out->cut);
 	DFG_TRY(name_accesses(a));
 	DFG_TRY(dfg_vectors_find(a));
 	return dfg_family_find(a);

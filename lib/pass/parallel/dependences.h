@@ -26,6 +26,14 @@ struct dfg_subscript {
 	struct dfg_edge symbol; /* a scalar that is added and that the loop does not change; .node DFG_NONE: none */
 };
 
+/* A product of a constant and of positive scalars that the loop does not change. */
+enum { DFG_RADIX_FACTORS = 6, DFG_CUTS_MOST = 8 };
+struct dfg_radix {
+	int64_t constant;                          /* positive */
+	struct dfg_edge factor[DFG_RADIX_FACTORS]; /* ascending */
+	uint32_t n_factor;
+};
+
 struct dfg_coordinate {
 	bool is_counter;
 	uint32_t first, last; /* the counters [first, last) that decide it */
@@ -99,6 +107,9 @@ struct dfg_loop_dependences {
 	int64_t clock, batch; /* 0: not given */
 	struct dfg_coordinate *coordinate;
 	uint32_t n_coordinate, n_counter; /* the counters are first */
+	struct dfg_radix
+		cut[DFG_CUTS_MOST]; /* counter n_counter - 1 - i is the iteration's number // cut[i], % cut[i + 1] */
+	uint32_t counter;       /* the Merge that counts the iterations */
 	struct dfg_loop_array *array;
 	uint32_t n_array;
 	struct dfg_array_access *access;
@@ -120,7 +131,7 @@ struct dfg_dependences {
 bool dfg_parallel_is_marked(const struct dfg_graph *graph);
 
 /*
- * Marks the loop of the request "LOOP", or "LOOP=ordered", by the name of its frame. DFG_USAGE: there is no such loop, or
+ * Marks the loop of the request "LOOP", or "LOOP=ordered", by the name of its frame. DFG_DATA: there is no such loop, or
  * the request is malformed.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_parallel_mark(struct dfg_graph *graph, const char *request);

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "app/model.h"
+#include "lib/pass/parallel/blocks.h"
+
+struct dfg_run;
+
+/* Options by which parallel loops run in blocks. */
+struct dfg_block_choice {
+	int64_t blocks;             /* 0: loops run as they are */
+	const char *balance;        /* "histogram", the default, or "range"; NULL: not given */
+	struct dfg_words_list loop; /* "LOOP" or "LOOP=ordered": a loop without mark is taken for a parallel one */
+	bool verify, no_slices;
+};
+
+/* DFG_USAGE for options that do not fit each other. */
+DFG_MUST_CHECK struct dfg_err *dfg_block_choice_check(const struct dfg_block_choice *choice);
+
+/*
+ * Cuts the parallel loops of an open graph, and infers its types again. The nodes get other numbers: names must be resolved
+ * after it. Notes which loops run one iteration at a time or as they were, and why. DFG_DATA: there is no parallel loop.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_blocks_apply(
+	const struct dfg_block_choice *choice, const struct dfg_report *report, struct dfg_model *model);
