@@ -168,10 +168,12 @@ bench-peers:
 
 deps:
 	@tests/deps
+deps-mpi: # the two libraries that tests/cli/mpi.sh runs with
+	@tests/deps openmpi-bin mpich
 demo: deps
 	@$(MAKE) $(JOBS) --no-print-directory $(O)/dfg
 	@DFG=$(O)/dfg examples/demo
-.PHONY: deps demo
+.PHONY: deps deps-mpi demo
 
 install: $(O)/dfg man
 	install -Dm755 $(O)/dfg $(DESTDIR)$(PREFIX)/bin/dfg

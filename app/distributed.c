@@ -126,6 +126,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.hosts = &distributed->hosts,
 		.transport = asked->transport,
 		.ssh_config = asked->ssh_config,
+		.ranks = distributed->options.placement->ranks,
 		.secret_file = distributed->options.placement->secret_file,
 		.push = asked->push,
 		.replicas = distributed->options.replicas,

@@ -14,6 +14,13 @@ struct dfg_err *dfg_placement_hosts(
 {
 	if (!placement->hosts)
 		return DFG_ERR(DFG_USAGE, "--hosts is missing: a file, or a list such as alpha,local:2");
+	if (placement->ranks) {
+		DFG_TRY(dfg_err_note(dfg_ranks_meet(placement->ranks), "--hosts %s", placement->hosts));
+		return dfg_ranks_hosts(placement->ranks, arena, out_hosts);
+	}
+	if (!strcmp(placement->hosts, "mpi") || !strcmp(placement->hosts, "slurm"))
+		return DFG_ERR(DFG_USAGE, "--hosts %s is for dfg run, whose workers are the ranks of a job: give local:N here",
+			placement->hosts);
 	if (!placement->secret_file)
 		return dfg_err_note(dfg_hosts_read(placement->hosts, arena, out_hosts), "--hosts");
 	DFG_TRY(dfg_err_note(dfg_hosts_read_attached(placement->hosts, arena, out_hosts), "--hosts"));

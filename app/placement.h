@@ -4,11 +4,13 @@
 #include "app/report.h"
 #include "lib/pass/partition/partition.h"
 #include "remote/hosts.h"
+#include "remote/ranks.h"
 
 /* Partitioning of a graph across hosts, as a user asks for it. */
 struct dfg_placement {
 	const char *hosts;           /* path of a file, or the list itself; NULL: the run is local */
 	const char *secret_file;     /* shared with the workers at tcp= of the hosts, which run already; NULL: none do */
+	struct dfg_ranks *ranks;     /* of a job, that the hosts are; NULL: none */
 	struct dfg_words_list place; /* PATTERN=DEVICE */
 	/* Words of --data, or NULL; those of the form NAME=HOST:@FILE place NAME on HOST. */
 	const struct dfg_words_list *data[2];

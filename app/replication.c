@@ -157,13 +157,14 @@ struct dfg_err *dfg_replication_default(
 {
 	struct dfg_arena arena = {0};
 	struct dfg_hosts hosts;
-	if (!replication->sync || replication->replicas || !placement->hosts)
+	if ((!replication->sync && !placement->ranks) || replication->replicas || !placement->hosts)
 		return NULL;
 	struct dfg_err *err = dfg_placement_hosts(placement, &arena, &hosts);
 	if (!err) {
 		uint32_t width = parts_of_places(placement), workers = dfg_hosts_workers(&hosts);
 		replication->replicas = workers > width ? workers / width : 1; /* what does not fit is told with the hosts */
-		bool repeats = strcmp(replication->sync, "async") && strcmp(replication->sync, "quorum");
+		const char *sync = replication->sync ? replication->sync : "allreduce";
+		bool repeats = strcmp(sync, "async") && strcmp(sync, "quorum");
 		const char *s = replication->replicas == 1 ? "" : "s";
 		if (repeats)
 			dfg_report_note(report, "%lld replica%s; --shards %lld computes the same with any number of them",

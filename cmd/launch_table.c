@@ -21,7 +21,7 @@ static const char *const stage_name[] = {
 
 static const char *place_of(const struct dfg_worker_host *host)
 {
-	return host->local ? "here" : host->name;
+	return host->local && !host->attached ? "here" : host->name;
 }
 
 static int widest_place(const struct dfg_hosts *hosts)

@@ -1,5 +1,6 @@
 #include "cmd/run_command.h"
 
+#include "app/mpi_run.h"
 #include "cmd/graph.h"
 #include "cmd/launch_table.h"
 #include "cmd/progress.h"
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 #define O run_options
@@ -313,10 +315,32 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	return err;
 }
 
+/* --hosts mpi: all but the launcher are workers now, and end here. */
+static struct dfg_err *take_ranks(void)
+{
+	int status;
+	const struct dfg_mpi_run_options options = {
+		dfg_shared.distribution.transport, dfg_shared.distribution.lease, dfg_shared.execution.timeout, _exit};
+	if (!dfg_shared.placement.hosts || strcmp(dfg_shared.placement.hosts, "mpi"))
+		return NULL;
+	dfg_limit_memory();
+	struct dfg_err *err = dfg_mpi_run(&options, &dfg_shared.placement.ranks, &status);
+	if (err && err->code != DFG_USAGE) {
+		dfg_talk("%s", err->text);
+		_exit((int)err->code);
+	}
+	if (!err && !dfg_shared.placement.ranks)
+		_exit(status);
+	if (!err && restarts)
+		return DFG_ERR(DFG_USAGE, "--restarts cannot be used with --hosts mpi: mpirun starts the workers");
+	return err;
+}
+
 static struct dfg_err *run_command(char **operands, int *out_status)
 {
 	struct dfg_trace *trace = NULL;
 	dfg_globals.usage = true;
+	DFG_TRY(take_ranks());
 	DFG_TRY(check_options());
 	O.record = dfg_shared.replication.record;
 	O.replay = dfg_shared.replication.replay;

@@ -36,7 +36,7 @@ const struct dfg_opt dfg_execution_options[] = {
 
 const struct dfg_opt dfg_placement_options[] = {
 	{"hosts", .takes = "H", .text = &S.placement.hosts,
-		.help = "The hosts: a file with one per line, or a list such as alpha,beta,local:2."},
+		.help = "The hosts: a file with one per line, a list such as alpha,beta,local:2, or mpi, under mpirun."},
 	{"place", .takes = "PATTERN=DEVICE", .list = &S.placement.place,
 		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last match counts. "
 				"random:SEED draws a device for each other node."},
@@ -102,7 +102,7 @@ struct dfg_err *dfg_check_hosts_given(void)
 
 void dfg_limit_memory(void)
 {
-	if (!S.execution.memory_limit)
+	if (!S.execution.memory_limit || dfg_mem == &limit.base)
 		return;
 	dfg_mem_limit_init(&limit, dfg_mem, S.execution.memory_limit);
 	dfg_mem = &limit.base;

@@ -48,7 +48,8 @@ struct dfg_worker_host {
 	const char *tcp;   /* an IPv6 address without brackets */
 	const char *ports; /* "7000", "7000-7010" */
 	bool
-		attached; /* it has been started by someone else, and listens at `tcp` and `ports`; with lanes, each at the next port */
+		attached; /* it has been started by someone else, and listens at `tcp` and `ports`; with lanes, each at the next port. Or it is a
+				   rank of a job, whose `tcp` is NULL */
 	struct dfg_host_lanes lanes;
 };
 

@@ -125,7 +125,9 @@ static struct dfg_err *start_watch(struct dfg_launch *launch)
 	if (pipe2(launch->wake, O_CLOEXEC))
 		return DFG_ERR(DFG_MEMORY, "cannot create a pipe: %s", strerror(errno));
 	for (uint32_t i = 0; i < launch->workers; i++)
-		launch->worker_process[i].watched = dfg_launch_host(launch, i)->local && dfg_launch_process_of(launch, i) == i;
+		launch->worker_process[i].watched = dfg_launch_host(launch, i)->local &&
+											!dfg_launch_host(launch, i)->attached &&
+											dfg_launch_process_of(launch, i) == i;
 	launch->watching = !pthread_create(&launch->watcher, NULL, watch, launch);
 	return launch->watching ? NULL : DFG_ERR(DFG_MEMORY, "cannot start a thread");
 }
@@ -251,6 +253,10 @@ static int share_of_threads(const struct dfg_launch *launch)
 
 static struct dfg_err *take_secret(struct dfg_launch *launch)
 {
+	if (launch->options.ranks)
+		memcpy(launch->secret, launch->options.ranks->secret, sizeof launch->secret);
+	if (launch->options.ranks)
+		return NULL;
 	if (!launch->options.secret_file)
 		return dfg_secret_make(launch->secret);
 	DFG_TRY(dfg_secret_key_read(launch->options.secret_file, &launch->key));
@@ -368,7 +374,7 @@ static void end_processes(struct dfg_launch *launch)
 		if (worker_process->far && !is_gone(launch, i) &&
 			!dfg_ssh_process_wait(worker_process->far, seconds_until(until), &end))
 			dfg_ssh_process_force(worker_process->far);
-		if (dfg_launch_host(launch, i)->attached && launch->link[i])
+		if (dfg_launch_host(launch, i)->attached && launch->link && launch->link[i])
 			dfg_launch_await_end(launch, i, until);
 	}
 	for (uint32_t i = 0; i < workers; i++)

@@ -2,6 +2,7 @@
 
 #include "remote/coordinator.h"
 #include "remote/hosts.h"
+#include "remote/ranks.h"
 
 /*
  * Starts the workers of a run, links to them, and ends them. Workers of this machine are child processes; the others
@@ -25,6 +26,7 @@ struct dfg_launch_options {
 	const struct dfg_hosts *hosts; /* borrowed, as all pointers here */
 	const char *transport;         /* "auto", "libcurl" or "shm" */
 	const char *ssh_config;        /* as ssh -F; NULL: the user's */
+	const struct dfg_ranks *ranks; /* that the hosts are, which have met; NULL: they are other hosts */
 	const char *secret_file; /* that the attached workers have too; NULL: there are none, and the secret is random */
 	uint32_t replicas;       /* of the graph, as dfg_coordinator_options.replicas */
 	uint32_t min_replicas;   /* as dfg_coordinator_options.min_replicas */

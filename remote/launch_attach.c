@@ -112,10 +112,28 @@ static struct dfg_err *attach_one(struct dfg_launch *launch, uint32_t number)
 	return await_port(launch, number, host->tcp, digits);
 }
 
+/* A rank of a job on several machines listens on all its addresses. */
+static struct dfg_err *read_rank(struct dfg_launch *launch, uint32_t number)
+{
+	static const char any[] = "0.0.0.0:";
+	const struct dfg_rank *rank = &launch->options.ranks->rank[number];
+	struct dfg_peer *peer = &launch->peer[number];
+	char address[300];
+	DFG_TRY(dfg_launch_read_hello(launch, number, rank->line));
+	if (strncmp(peer->address, any, sizeof any - 1))
+		return NULL;
+	if (!*rank->reach)
+		return DFG_ERR(DFG_UNAVAILABLE, "has no address that other machines reach");
+	snprintf(address, sizeof address, strchr(rank->reach, ':') ? "[%s]:%s" : "%s:%s", rank->reach,
+		peer->address + sizeof any - 1);
+	peer->address = dfg_launch_copy_text(launch, address);
+	return peer->address ? NULL : dfg_no_memory("the addresses of a worker");
+}
+
 struct dfg_err *dfg_launch_attach(struct dfg_launch *launch, uint32_t number)
 {
-	struct dfg_err *err = NULL;
-	for (uint32_t i = number; i < launch->workers && !err; i++)
+	struct dfg_err *err = launch->options.ranks ? read_rank(launch, number) : NULL;
+	for (uint32_t i = launch->options.ranks ? launch->workers : number; i < launch->workers && !err; i++)
 		if (dfg_launch_process_of(launch, i) == number)
 			err = attach_one(launch, i);
 	return dfg_err_note(err, "%s", launch->peer[number].name);
@@ -131,7 +149,7 @@ void dfg_launch_await_end(const struct dfg_launch *launch, uint32_t number, uint
 struct dfg_err *dfg_launch_not_attached(const struct dfg_launch *launch, uint32_t number, struct dfg_err *err)
 {
 	char command[200];
-	if (err->code != DFG_REFUSED || !dfg_launch_host(launch, number)->attached)
+	if (err->code != DFG_REFUSED || !dfg_launch_host(launch, number)->tcp || !launch->options.secret_file)
 		return err;
 	put_command(launch, number, command, sizeof command);
 	struct dfg_err *more = DFG_ERR(DFG_REFUSED,

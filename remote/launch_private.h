@@ -92,6 +92,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_launch_start_worker(struct worker_process *wo
 /* A copy in the launch's arena; NULL: no memory. Any thread. */
 const char *dfg_launch_copy_text(struct dfg_launch *launch, const char *text);
 
+/* Takes the line in which a worker says where it, and its lanes, listen. */
+DFG_MUST_CHECK struct dfg_err *dfg_launch_read_hello(struct dfg_launch *launch, uint32_t number, const char *line);
+
 /* launch_attach.c: waits until a worker that runs already listens, and sets its address and key, and those of its lanes. */
 DFG_MUST_CHECK struct dfg_err *dfg_launch_attach(struct dfg_launch *launch, uint32_t number);
 

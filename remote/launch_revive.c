@@ -64,7 +64,8 @@ static void join_reviver(struct worker_process *worker_process)
 bool dfg_launch_revive(void *arg, uint32_t first, uint32_t count)
 {
 	struct dfg_launch *launch = arg;
-	if (!launch->options.restarts || *launch->options.restarts < 1 || atomic_load(&launch->ending))
+	if (launch->options.ranks || !launch->options.restarts || *launch->options.restarts < 1 ||
+		atomic_load(&launch->ending))
 		return false;
 	--*launch->options.restarts;
 	for (uint32_t i = first; i < first + count; i++) {

@@ -62,7 +62,7 @@ static struct dfg_err *read_lanes(struct dfg_launch *launch, uint32_t number, co
 }
 
 /* {"dfg": VERSION, "address": "127.0.0.1:41234", "fingerprint": "sha256:..", "shm": "..", "products": "fma"} */
-static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, const char *line)
+struct dfg_err *dfg_launch_read_hello(struct dfg_launch *launch, uint32_t number, const char *line)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_json *json;
@@ -152,7 +152,7 @@ static struct dfg_err *start_local(struct worker_process *worker_process)
 		dfg_fs_write_all(worker_process->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
 	dfg_err_free(dfg_fs_write_all(worker_process->process.in, "a worker's stdin", "\n", 1));
 	DFG_TRY(dfg_process_hello(&worker_process->process, dfg_launch_seconds(launch, START_SECONDS), line, sizeof line));
-	return read_hello(launch, worker_process->number, line);
+	return dfg_launch_read_hello(launch, worker_process->number, line);
 }
 
 static void say_far(void *arg, const struct dfg_worker_host *of, const char *line)
@@ -215,7 +215,8 @@ static struct dfg_err *start_far(struct worker_process *worker_process)
 	put_listen(at, at->ssh && strchr(at->ssh, ':') ? "[::]" : "0.0.0.0", address, sizeof address);
 	put_arguments(worker_process, launch->options.transport, address, &numbers, argument);
 	DFG_TRY(dfg_ssh_start(at, &options, argument, launch->secret, &worker_process->far));
-	struct dfg_err *err = read_hello(launch, worker_process->number, dfg_ssh_process_hello(worker_process->far));
+	struct dfg_err *err =
+		dfg_launch_read_hello(launch, worker_process->number, dfg_ssh_process_hello(worker_process->far));
 	for (uint32_t i = 0; i < launch->workers && !err; i++)
 		if (dfg_launch_process_of(launch, i) == worker_process->number)
 			err = find_address(worker_process, i);
