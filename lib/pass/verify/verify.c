@@ -314,9 +314,10 @@ struct dfg_err *dfg_verify(
 		v.facts->arena = out_facts ? graph->arena : &facts;
 
 	struct dfg_err *err = check(&v);
+	const bool broken = err != NULL; /* the check did not reach its end */
 	dfg_fault(&v.faults, err);
 	err = v.faults.err;
-	if (err && out_facts)
+	if (err && out_facts && (broken || !options || !options->keep_facts))
 		dfg_facts_release(out_facts);
 	dfg_facts_release(&own);
 	dfg_free(v.in);

@@ -12,6 +12,7 @@
 struct dfg_verify_options {
 	long most;        /* upper limit of the number of faults; 0: 20 */
 	bool unknown_ops; /* an unknown op is a fault; with warnings, only a warning if no output needs the node */
+	bool keep_facts;  /* the facts that are known are returned with faults, too, unless memory is short */
 	bool joined;      /* the graph joins partitions that were verified one by one: loops and liveness are not checked */
 	struct dfg_faults *warnings; /* receives what is suspicious in loops and branches but not a fault; may be NULL */
 	struct dfg_graph *marked; /* the same graph, which will run: its Merges with a fallback get their mark; or NULL */
