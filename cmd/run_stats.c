@@ -192,6 +192,7 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 	} lines[] = {
 		{"peak_bytes", stats->peak_bytes},
 		{"live_bytes", stats->live_bytes},
+		{"packed_bytes", stats->packed_bytes},
 		{"iterations", stats->iterations},
 		{"dead_tokens", stats->dead_tokens},
 		{"saves", stats->saves},

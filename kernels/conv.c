@@ -217,7 +217,7 @@ const struct dfg_op dfg_op_Conv2D = {
 	.doc = "a filter moved over images: the sum of products at each position",
 	.sig = "<T: float|i32>(input: T, filter: T) -> (output: T)",
 	.attr = ATTRS_2D,
-	.flags = DFG_EXPENSIVE,
+	.flags = DFG_EXPENSIVE | DFG_WEIGHTS,
 	.shape = conv_shape,
 	.rows = dfg_rows_first,
 	.gradient = "dinput = Conv2DBackpropInput(Shape(input), filter, doutput, " SAME_2D
@@ -231,7 +231,7 @@ const struct dfg_op dfg_op_Conv2DBackpropInput = {
 	.doc = "gradient of Conv2D by its input",
 	.sig = "<T: float|i32>(input_sizes: i32, filter: T, out_backprop: T) -> (output: T)",
 	.attr = ATTRS_2D,
-	.flags = DFG_EXPENSIVE,
+	.flags = DFG_EXPENSIVE | DFG_WEIGHTS,
 	.shape = input_shape,
 	.gradient = "dfilter = Conv2DBackpropFilter(doutput, Shape(filter), out_backprop, " SAME_2D
 				"\n"
@@ -265,7 +265,7 @@ const struct dfg_op dfg_op_Conv3D = {
 	.doc = "a filter moved over volumes: the sum of products at each position",
 	.sig = "<T: float>(input: T, filter: T) -> (output: T)",
 	.attr = ATTRS_3D,
-	.flags = DFG_EXPENSIVE,
+	.flags = DFG_EXPENSIVE | DFG_WEIGHTS,
 	.shape = conv_shape,
 	.rows = dfg_rows_first,
 	.gradient = "dinput = Conv3DBackpropInputV2(Shape(input), filter, doutput, " SAME_3D
@@ -279,7 +279,7 @@ const struct dfg_op dfg_op_Conv3DBackpropInputV2 = {
 	.doc = "gradient of Conv3D by its input",
 	.sig = "<T: float, Tshape: index = i32>(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)",
 	.attr = ATTRS_3D,
-	.flags = DFG_EXPENSIVE,
+	.flags = DFG_EXPENSIVE | DFG_WEIGHTS,
 	.shape = input_shape,
 	.gradient = "dfilter = Conv3DBackpropFilterV2(doutput, Shape(filter), out_backprop, " SAME_3D
 				"\n"

@@ -203,6 +203,7 @@ static struct dfg_err *run_products(struct dfg_kernel *ctx, struct matrices *mat
 		.a_at = at,
 		.b_at = at + (elements / (matrices->out.dim[c->shape.rank - 2] * p->n)),
 		.c_step = p->m * p->n,
+		.b_is_input_1 = true,
 	};
 	return dfg_kernel_products(ctx, &products);
 }
@@ -276,7 +277,7 @@ const struct dfg_op dfg_op_MatMul = {
 		[TRANSPOSE_B] = "transpose_b: bool = false",
 		"grad_a: bool = false",
 		"grad_b: bool = false"},
-	.flags = DFG_EXPENSIVE,
+	.flags = DFG_EXPENSIVE | DFG_WEIGHTS,
 	.shape = matmul_shape,
 	.rows = matmul_rows,
 	.gradient_fn = matmul_gradient,
@@ -300,7 +301,7 @@ const struct dfg_op dfg_op_BatchMatMul = {
 	.doc = "matrix products of two batches of equal shape",
 	.sig = "<T: numeric>(x: T, y: T) -> (output: T)",
 	.attr = ADJOINT_ATTRS,
-	.flags = DFG_EXPENSIVE,
+	.flags = DFG_EXPENSIVE | DFG_WEIGHTS,
 	.shape = batch_shape,
 	.rows = batch_rows,
 	.gradient = ADJOINT_GRADIENT,
@@ -312,7 +313,7 @@ const struct dfg_op dfg_op_BatchMatMulV2 = {
 	.doc = "matrix products of two batches that broadcast",
 	.sig = "<T: numeric>(x: T, y: T) -> (output: T)",
 	.attr = ADJOINT_ATTRS,
-	.flags = DFG_EXPENSIVE | DFG_BROADCASTS,
+	.flags = DFG_EXPENSIVE | DFG_BROADCASTS | DFG_WEIGHTS,
 	.shape = broadcast_shape,
 	.rows = batch_rows,
 	.gradient = ADJOINT_GRADIENT,

@@ -154,6 +154,7 @@ static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
 {
 	all->peak_bytes += dfg_packet_get(answer);
 	all->live_bytes += dfg_packet_get(answer);
+	all->packed_bytes += dfg_packet_get(answer);
 	uint64_t iterations = dfg_packet_get(answer);
 	all->iterations = iterations > all->iterations ? iterations : all->iterations;
 	all->dead_tokens += dfg_packet_get(answer);

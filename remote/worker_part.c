@@ -269,6 +269,7 @@ static void put_stats(
 		dfg_plan_stats(planned->plan, &stats);
 	dfg_packet_put(answer, stats.peak_bytes);
 	dfg_packet_put(answer, stats.live_bytes);
+	dfg_packet_put(answer, stats.packed_bytes);
 	dfg_packet_put(answer, stats.iterations);
 	dfg_packet_put(answer, stats.dead_tokens);
 	dfg_packet_put(answer, stats.saves);

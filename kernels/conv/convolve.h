@@ -19,6 +19,9 @@ static inline double dfg_convolution_operations(const struct dfg_convolution *c)
 		   (double)(dfg_window_size(&c->window) * c->group_in) * (double)(c->groups * c->group_out);
 }
 
+/* The input of all ops of the family but the gradient by the filter that is the filter, whose packed form is kept. */
+enum { DFG_FILTER_INPUT = 1 };
+
 /* out = in * filter, and the gradients by in and by filter, given d out. The caller has allocated all results. */
 DFG_MUST_CHECK struct dfg_err *dfg_convolve(
 	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out);

@@ -48,18 +48,29 @@ struct dfg_conv_walk dfg_conv_walk_forward(const struct dfg_convolution *convolu
 	return walk;
 }
 
+static void pack_all(struct dfg_kernel *ctx, const struct dfg_preparation *preparation, const void *filter, void *out)
+{
+	struct packing packing = *(const struct packing *)preparation->arg;
+	const struct dfg_conv_walk *walk = packing.walk;
+	packing.filter = filter;
+	packing.out = out;
+	const int64_t strip = dfg_conv_walk_rows(walk) * dfg_product_strip(walk->dtype);
+	dfg_kernel_ranges(ctx, walk->groups * dfg_conv_walk_strips(walk), 64 * 1024 / (strip + 1) + 4, pack, &packing);
+}
+
 struct dfg_err *dfg_convolve(
 	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out)
 {
 	const struct dfg_convolution *c = convolution;
 	const struct dfg_conv_walk walk = dfg_conv_walk_forward(c);
-	dfg_work += dfg_convolution_operations(convolution);
-	struct packing packing = {c, &walk, filter, NULL};
+	const struct packing packing = {.c = c, .walk = &walk};
+	struct dfg_preparation preparation = {
+		.make = pack_all, .arg = &packing, .form = {c->dtype, c->groups, c->group_out, dfg_conv_walk_rows(&walk)}};
 	struct dfg_conv_walk_memory memory = {0};
-	size_t bytes;
-	DFG_TRY(dfg_conv_walk_packed_bytes(&walk, &bytes));
-	DFG_TRY(dfg_kernel_scratch(ctx, bytes + 1, (void **)&packing.out));
-	const int64_t strip = dfg_conv_walk_rows(&walk) * dfg_product_strip(c->dtype);
-	dfg_kernel_ranges(ctx, c->groups * dfg_conv_walk_strips(&walk), 64 * 1024 / (strip + 1) + 4, pack, &packing);
-	return dfg_conv_walk_run(ctx, &walk, &memory, in, packing.out, out);
+	const void *packed;
+	dfg_work += dfg_convolution_operations(convolution);
+	DFG_TRY(dfg_conv_walk_packed_bytes(&walk, &preparation.bytes));
+	preparation.bytes += !preparation.bytes;
+	DFG_TRY(dfg_kernel_prepared(ctx, DFG_FILTER_INPUT, &preparation, filter, &packed));
+	return dfg_conv_walk_run(ctx, &walk, &memory, in, packed, out);
 }

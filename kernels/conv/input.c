@@ -30,17 +30,28 @@ static void pack(void *arg, int64_t first, int64_t last)
 	}
 }
 
+static void pack_all(struct dfg_kernel *ctx, const struct dfg_preparation *preparation, const void *filter, void *out)
+{
+	const struct dfg_conv_phase *phase = preparation->arg;
+	const struct dfg_conv_walk *walk = &phase->walk;
+	struct packing packing = {phase, filter, out};
+	const int64_t strip = dfg_conv_walk_rows(walk) * dfg_product_strip(walk->dtype);
+	dfg_kernel_ranges(ctx, walk->groups * dfg_conv_walk_strips(walk), 64 * 1024 / (strip + 1) + 1, pack, &packing);
+}
+
 static struct dfg_err *run_phase(struct dfg_kernel *ctx, const struct dfg_conv_phase *phase,
 	struct dfg_conv_walk_memory *memory, const void *filter, const void *d_out, void *d_in)
 {
 	const struct dfg_conv_walk *walk = &phase->walk;
-	struct packing packing = {phase, filter, NULL};
-	size_t bytes;
-	DFG_TRY(dfg_conv_walk_packed_bytes(walk, &bytes));
-	DFG_TRY(dfg_kernel_scratch(ctx, bytes + 1, (void **)&packing.out));
-	const int64_t strip = dfg_conv_walk_rows(walk) * dfg_product_strip(walk->dtype);
-	dfg_kernel_ranges(ctx, walk->groups * dfg_conv_walk_strips(walk), 64 * 1024 / (strip + 1) + 1, pack, &packing);
-	return dfg_conv_walk_run(ctx, walk, memory, d_out, packing.out, d_in);
+	const int64_t *last = phase->last;
+	struct dfg_preparation preparation = {.make = pack_all,
+		.arg = phase,
+		.form = {walk->dtype, walk->groups, last[0], last[1], last[2], dfg_conv_walk_rows(walk)}};
+	const void *packed;
+	DFG_TRY(dfg_conv_walk_packed_bytes(walk, &preparation.bytes));
+	preparation.bytes += !preparation.bytes;
+	DFG_TRY(dfg_kernel_prepared(ctx, DFG_FILTER_INPUT, &preparation, filter, &packed));
+	return dfg_conv_walk_run(ctx, walk, memory, d_out, packed, d_in);
 }
 
 struct dfg_err *dfg_convolve_input(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,

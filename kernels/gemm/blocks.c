@@ -1,4 +1,4 @@
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/kept.h"
 #include "lib/graph/work.h"
 
 /* One block of one product is a task; `rows` and `columns` of c each. */
@@ -99,14 +99,38 @@ static struct dfg_err *packed(struct dfg_kernel *ctx, struct work *work)
 	return NULL;
 }
 
+/* By strips of a constant b that are kept; false if there are none. */
+static struct dfg_err *by_strips(struct dfg_kernel *ctx, struct work *work, bool *out_done)
+{
+	const void *strips;
+	DFG_TRY(dfg_product_kept_strips(ctx, work->products, &strips));
+	*out_done = strips;
+	if (strips) {
+		work->packed = (void *)strips; /* only read */
+		compute_all(ctx, work, 1);
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_kernel_products(struct dfg_kernel *ctx, const struct dfg_products *products)
 {
-	struct work work = {.products = products, .each = products->each};
-	if (!work.each.m || !work.each.n)
+	struct dfg_products turned = *products;
+	struct work work = {.products = &turned, .each = products->each};
+	const struct dfg_product *p = &products->each;
+	const bool may_keep = products->b_is_input_1 && products->count == 1 && p->k;
+	bool done = false;
+	if (!p->m || !p->n)
 		return NULL;
-	dfg_work += 2.0 * (double)work.each.m * (double)work.each.n * (double)work.each.k * (double)products->count;
-	if (is_packed(&work.each))
-		return packed(ctx, &work);
+	dfg_work += 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)products->count;
+	if (is_packed(p)) {
+		if (may_keep)
+			DFG_TRY(by_strips(ctx, &work, &done));
+		return done ? NULL : packed(ctx, &work);
+	}
+	if (may_keep && p->b_column != 1) {
+		DFG_TRY(dfg_product_turn_kept(ctx, &turned));
+		work.each = turned.each;
+	}
 	compute_all(ctx, &work, products->count);
 	return NULL;
 }

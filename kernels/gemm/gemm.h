@@ -70,6 +70,7 @@ struct dfg_products {
 	void *c;
 	const int64_t *a_at, *b_at; /* NULL: all 0 */
 	int64_t c_step;
+	bool b_is_input_1; /* of the kernel that computes them: where it is constant, b is packed once */
 };
 
 /* Computes all of the products, cut into blocks, on all threads. Fails if there is no memory to pack b. */

@@ -88,6 +88,7 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 	node->n_in -= node->role == DFG_LOAD;
 	node->n_out -= node->role == DFG_SAVE;
 	DFG_TRY(dfg_resolved_note(find_fallback(graph_node, node), call));
+	node->constant_weights = call->op->flags & DFG_WEIGHTS && dfg_node_mark(graph_node, "_dfg_constant", NULL);
 	if (!runs_by_role(node->role))
 		DFG_TRY(dfg_kernel_find(call, &node->run));
 	node->row = node->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
@@ -401,6 +402,40 @@ static struct dfg_err *run_presets(struct dfg_plan *plan)
 	return err;
 }
 
+/* The slot whose value this one has, before nodes that forward it. */
+static uint32_t forwarded(const struct dfg_plan *plan, uint32_t slot)
+{
+	while (slot < plan->first_feed && plan->kind[slot] == SLOT_VALUE) {
+		const struct plan_node *maker = &plan->node[plan->maker[slot]];
+		const enum dfg_role role = maker->role;
+		int i = 0;
+		if (role == DFG_IDENTITY)
+			while (dfg_plan_node_out(plan, maker, i) != slot)
+				i++;
+		else if (role != DFG_ENTER && role != DFG_SWITCH)
+			break;
+		slot = dfg_plan_node_in(plan, maker, i);
+	}
+	return slot;
+}
+
+static enum weights_kind weights_of(const struct dfg_plan *plan, const struct plan_node *node)
+{
+	const uint32_t slot = forwarded(plan, dfg_plan_node_in(plan, node, 1));
+	if (plan->kind[slot] == SLOT_PRESET && !plan->is_ref[slot])
+		return WEIGHTS_PRESET;
+	const bool reads =
+		plan->is_ref[slot] || (slot < plan->first_feed && plan->node[plan->maker[slot]].role == DFG_READ);
+	return node->constant_weights && reads ? WEIGHTS_VARIABLE : WEIGHTS_VARY;
+}
+
+static void find_weights(struct dfg_plan *plan)
+{
+	for (uint32_t r = 0; r < plan->count; r++)
+		if (plan->node[r].call->op->flags & DFG_WEIGHTS)
+			plan->node[r].weights = weights_of(plan, &plan->node[r]);
+}
+
 /* The dataflow executor traces each iteration of a loop, and with no_opt is the reference for the linear one. */
 static bool requires_dataflow(const struct dfg_plan *plan)
 {
@@ -441,6 +476,7 @@ static struct dfg_err *make_plan(struct maker *maker)
 	mark_may_die(plan, may_die);
 	mark_indices(plan);
 	DFG_TRY(run_presets(plan));
+	find_weights(plan);
 	mark_agreement(plan);
 	if (plan->loops)
 		DFG_TRY(dfg_frame_info_make(plan, maker->scratch));

@@ -268,6 +268,7 @@ void dfg_replica_stats(const struct replica *replica, struct dfg_stats *out_stat
 	dfg_plan_stats(replica->update, &update);
 	out_stats->peak_bytes = larger(out_stats->peak_bytes, update.peak_bytes);
 	out_stats->live_bytes = larger(out_stats->live_bytes, update.live_bytes);
+	out_stats->packed_bytes = larger(out_stats->packed_bytes, update.packed_bytes);
 	out_stats->peak_frames = larger(out_stats->peak_frames, update.peak_frames);
 	out_stats->iterations += update.iterations;
 	out_stats->dead_tokens += update.dead_tokens;

@@ -10,6 +10,7 @@ static struct dfg_err *begin_session(struct dfg_session *session)
 {
 	if (!session->options.backend) {
 		DFG_TRY(dfg_buffer_pool_new(&session->buffers));
+		DFG_TRY(dfg_prepared_blocks_new(&session->prepared));
 		DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
 		dfg_pool_set_denormals(session->pool, session->options.denormals);
 		if (session->options.swap)
@@ -36,6 +37,7 @@ struct dfg_err *dfg_session_new(
 	session->clock = (struct profile_clock){dfg_ticks(), dfg_now()};
 	struct dfg_err *err = begin_session(session);
 	if (err) {
+		dfg_prepared_blocks_free(session->prepared);
 		dfg_spill_free(session->spill);
 		dfg_pool_free(session->pool);
 		dfg_buffer_pool_free(session->buffers);
@@ -57,6 +59,7 @@ void dfg_session_free(struct dfg_session *session)
 		dfg_plan_release(plan);
 		dfg_free(plan);
 	}
+	dfg_prepared_blocks_free(session->prepared);
 	dfg_state_release(&session->state);
 	dfg_spill_free(session->spill);
 	dfg_pool_free(session->pool);
@@ -210,6 +213,7 @@ void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 	pthread_mutex_lock(&writable->lock);
 	*out_stats = plan->stats;
 	pthread_mutex_unlock(&writable->lock);
+	out_stats->packed_bytes = dfg_prepared_bytes(plan->session->prepared);
 	if (plan->session->spill)
 		dfg_spill_tell(plan->session->spill, &out_stats->swapped);
 }

@@ -4,6 +4,7 @@
 #include "lib/exec/plan/profile.h"
 #include "lib/exec/session.h"
 #include "lib/exec/state/buffer_pool.h"
+#include "lib/exec/state/prepared.h"
 
 /* A session, private to lib/exec. */
 struct dfg_session {
@@ -12,6 +13,7 @@ struct dfg_session {
 	struct dfg_state state;
 	struct buffer_pool *buffers;
 	struct dfg_pool *pool;
+	struct prepared_blocks *prepared;
 	struct dfg_spill *spill;    /* NULL: no spill file was requested */
 	struct profile_clock clock; /* at the beginning */
 	pthread_mutex_t lock;       /* protects `plans` */

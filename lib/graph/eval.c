@@ -93,7 +93,7 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 }
 
 static const struct dfg_kernel_services host = {
-	grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause, NULL};
+	grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause, NULL, NULL, NULL};
 
 struct dfg_err *dfg_eval(const struct dfg_resolved_node *call, const struct dfg_tensor *const *in, size_t most,
 	struct dfg_tensor *out_tensors)

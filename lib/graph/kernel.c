@@ -31,6 +31,26 @@ struct dfg_err *dfg_kernel_string(struct dfg_kernel *ctx, int i, int64_t e, cons
 	return dfg_buffer_string(tensor->buffer, bytes, length, (struct dfg_string *)tensor->data + e);
 }
 
+struct dfg_err *dfg_kernel_kept(struct dfg_kernel *ctx, int i, const struct dfg_preparation *preparation,
+	const void *elements, const void **out_memory)
+{
+	*out_memory = NULL;
+	return ctx->host->kept ? ctx->host->kept(ctx, i, preparation, elements, out_memory) : NULL;
+}
+
+struct dfg_err *dfg_kernel_prepared(struct dfg_kernel *ctx, int i, const struct dfg_preparation *preparation,
+	const void *elements, const void **out_memory)
+{
+	void *memory;
+	DFG_TRY(dfg_kernel_kept(ctx, i, preparation, elements, out_memory));
+	if (*out_memory)
+		return NULL;
+	DFG_TRY(dfg_kernel_scratch(ctx, preparation->bytes, &memory));
+	preparation->make(ctx, preparation, elements, memory);
+	*out_memory = memory;
+	return NULL;
+}
+
 /* Calls the range function for block i of [0, n). */
 struct ranges {
 	int64_t n, block;

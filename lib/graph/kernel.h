@@ -25,6 +25,20 @@ struct dfg_pause {
 	void (*abandon)(struct dfg_pause *pause);
 };
 
+/*
+ * How a kernel prepares one of its inputs: it computes memory, such as packed weights, from the input's elements. The form
+ * is all else that the result of `make` depends on.
+ */
+struct dfg_preparation {
+	size_t bytes;
+	void (*make)(struct dfg_kernel *ctx, const struct dfg_preparation *preparation, const void *elements, void *out);
+	const void *arg; /* for make; what it points to may differ where the form is the same */
+	int64_t form[6];
+};
+
+/* The tiles of Winograd's convolutions, F(2,3) or F(4,3), whose sums differ in their last bits from direct ones. */
+enum dfg_winograd { DFG_WINOGRAD_2, DFG_WINOGRAD_4, DFG_NO_WINOGRAD };
+
 /* The services for kernels, implemented by the executor and by constant folding (lib/graph/eval.c). */
 struct dfg_kernel_services {
 	/* Memory of at least `bytes` for output i, whose planned memory is too small. */
@@ -53,6 +67,11 @@ struct dfg_kernel_services {
 	struct dfg_err *(*pause)(struct dfg_kernel *ctx, struct dfg_pause **out_pause);
 	/* Tells the caller of the step that the node stores an element of an array; NULL: the host has no such caller. */
 	struct dfg_err *(*element)(struct dfg_kernel *ctx, int64_t index, const struct dfg_tensor *value);
+	/* dfg_kernel_kept(); NULL: no input is constant. */
+	struct dfg_err *(*kept)(struct dfg_kernel *ctx, int i, const struct dfg_preparation *preparation,
+		const void *elements, const void **out_memory);
+	/* The tile for a node whose weights are constant in the whole graph; for other nodes, or where NULL: none. */
+	enum dfg_winograd (*winograd)(struct dfg_kernel *ctx);
 };
 
 static inline const struct dfg_tensor *dfg_kernel_input(const struct dfg_kernel *ctx, int i)
@@ -79,6 +98,21 @@ DFG_MUST_CHECK struct dfg_err *dfg_kernel_string(
 DFG_MUST_CHECK static inline struct dfg_err *dfg_kernel_scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
 {
 	return ctx->host->scratch(ctx, bytes, out_memory);
+}
+
+/*
+ * Prepares input i, whose elements are given, once for all steps; *out_memory is NULL where the input may change from step
+ * to step, or where there is no memory to keep it. dfg_kernel_prepared() then prepares it until the kernel returns.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_kernel_kept(struct dfg_kernel *ctx, int i, const struct dfg_preparation *preparation,
+	const void *elements, const void **out_memory);
+DFG_MUST_CHECK struct dfg_err *dfg_kernel_prepared(struct dfg_kernel *ctx, int i,
+	const struct dfg_preparation *preparation, const void *elements, const void **out_memory);
+
+/* The tile for this node: see enum dfg_winograd. */
+static inline enum dfg_winograd dfg_kernel_winograd(struct dfg_kernel *ctx)
+{
+	return ctx->host->winograd ? ctx->host->winograd(ctx) : DFG_NO_WINOGRAD;
 }
 
 /*

@@ -41,6 +41,7 @@ enum dfg_op_flags {
 	DFG_CONTRIBUTES = 1 << 15,
 	DFG_COLLECTS = 1 << 16,
 	DFG_TENSOR_ARRAY = 1 << 17, /* of a TensorArray, whose accesses are ordered by a flow */
+	DFG_WEIGHTS = 1 << 18,      /* input 1 may be weights: where it is constant, its kernel prepares it once */
 };
 
 /* The role of an op, by which the executor and the passes know the few ops that are special to them. */

@@ -12,6 +12,12 @@ struct extra {
 	size_t bytes;
 };
 
+/* A reference to a block, in scratch memory. */
+struct held_block {
+	struct held_block *next;
+	struct prepared_block *block;
+};
+
 static struct runner *runner_of(struct dfg_kernel *ctx)
 {
 	return ctx->runner;
@@ -84,6 +90,8 @@ static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_
 static void end_scratch(struct runner *runner)
 {
 	size_t wanted = runner->scratch_used;
+	for (; runner->held; runner->held = runner->held->next)
+		dfg_prepared_unref(runner->held->block);
 	runner->scratch_used = 0;
 	if (!runner->extra)
 		return;
@@ -181,8 +189,48 @@ static struct dfg_err *element(struct dfg_kernel *ctx, int64_t index, const stru
 	return (*control)->element((*control)->arg, ctx->call->node, index, value);
 }
 
-static const struct dfg_kernel_services services = {
-	allocate_output, scratch, parallel, retain_input, give_output, state, ref, give_ref, alone, paused, pause, element};
+static struct prepared_block *make_block(
+	struct dfg_kernel *ctx, const struct dfg_preparation *preparation, struct dfg_buffer *source, const void *elements)
+{
+	const struct runner *runner = runner_of(ctx);
+	struct prepared_block *block = dfg_prepared_new(runner->node->graph_node, preparation, source, elements);
+	if (block) {
+		preparation->make(ctx, preparation, elements, block->memory);
+		dfg_prepared_add(runner->session->prepared, block);
+	}
+	return block;
+}
+
+/* Only input 1 can be constant: see DFG_WEIGHTS. A variable's value must have a buffer that the block can hold. */
+static struct dfg_err *kept(struct dfg_kernel *ctx, int i, const struct dfg_preparation *preparation,
+	const void *elements, const void **out_memory)
+{
+	struct runner *runner = runner_of(ctx);
+	const struct plan_node *node = runner->node;
+	struct dfg_buffer *source = node->weights == WEIGHTS_VARIABLE ? ctx->in[i]->buffer : NULL;
+	struct held_block *held;
+	if (i != 1 || node->weights == WEIGHTS_VARY || (node->weights == WEIGHTS_VARIABLE && !source))
+		return NULL;
+	DFG_TRY(scratch(ctx, sizeof *held, (void **)&held));
+	held->block = dfg_prepared_find(runner->session->prepared, node->graph_node, preparation, source, elements);
+	if (!held->block)
+		held->block = make_block(ctx, preparation, source, elements);
+	if (!held->block)
+		return NULL;
+	held->next = runner->held;
+	runner->held = held;
+	*out_memory = held->block->memory;
+	return NULL;
+}
+
+static enum dfg_winograd winograd(struct dfg_kernel *ctx)
+{
+	const struct runner *runner = runner_of(ctx);
+	return runner->node->constant_weights ? runner->session->options.winograd : DFG_NO_WINOGRAD;
+}
+
+static const struct dfg_kernel_services services = {allocate_output, scratch, parallel, retain_input, give_output,
+	state, ref, give_ref, alone, paused, pause, element, kept, winograd};
 
 const struct dfg_kernel_services *dfg_runner_services(void)
 {

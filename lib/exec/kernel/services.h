@@ -13,6 +13,7 @@ struct runner {
 	char *scratch;     /* kept from kernel to kernel; requests that do not fit have blocks of their own */
 	size_t scratch_capacity, scratch_used;
 	struct extra *extra;
+	struct held_block *held;                       /* blocks of prepared inputs that the running kernel uses */
 	const struct dfg_step_control *const *control; /* of the running step: where its watch has it */
 	bool took;                                     /* a kernel took or gave away a buffer; never reset here */
 	struct executor *executor;                     /* the executor that it works for; NULL: an activation */

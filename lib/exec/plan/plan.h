@@ -5,6 +5,13 @@
 #include "lib/graph/build.h"
 #include "lib/graph/kernel.h"
 
+/* Whether input 1 of an op that may have weights there is the same in each step, so that what it becomes is kept. */
+enum weights_kind {
+	WEIGHTS_VARY,
+	WEIGHTS_PRESET,   /* a SLOT_PRESET, perhaps forwarded by other nodes */
+	WEIGHTS_VARIABLE, /* the value of a variable that no step writes */
+};
+
 /*
  * A plan: dfg_session_plan makes it and dfg_plan_run runs it.
  *
@@ -33,8 +40,10 @@ struct plan_node {
 	bool
 		may_agree; /* a Merge with an input that is constant or such a Merge: a second live input is not an error if both values are equal */
 	uint8_t fallback; /* a Merge's input, + 1, that is taken only if all others are dead; 0: it has none */
-	bool in_place;    /* its kernel may write an output into the buffer of an input */
-	bool preset;      /* runs once, when the plan is made: its outputs are SLOT_PRESET */
+	enum weights_kind weights : 8;
+	bool constant_weights; /* they are constant in the whole graph, of which this one may be a part */
+	bool in_place;         /* its kernel may write an output into the buffer of an input */
+	bool preset;           /* runs once, when the plan is made: its outputs are SLOT_PRESET */
 };
 
 enum slot_kind {

@@ -4,6 +4,7 @@
 #include "lib/exec/transport/rendezvous.h"
 #include "lib/exec/state/spill.h"
 #include "lib/graph/graph.h"
+#include "lib/graph/kernel.h"
 
 #include <stdatomic.h>
 
@@ -80,6 +81,7 @@ struct dfg_session_options {
 	uint32_t group_elements; /* fewest elements for which ops are computed as one group; 0: as many as pay */
 	bool alone;              /* one step at a time: an op that would wait for another step, at a queue, fails instead */
 	enum dfg_denormals denormals; /* the mode of every thread while it computes; calls restore their caller's */
+	enum dfg_winograd winograd;   /* of convolutions by weights that are constant in the whole graph */
 	bool check_numerics;          /* a NaN or an infinity is an error of the node that made it */
 	bool random_schedule;         /* picks among ready nodes at random, by schedule_seed */
 	uint64_t schedule_seed;
@@ -105,8 +107,9 @@ struct dfg_session_options {
 
 /* Statistics of the last steps of a plan. */
 struct dfg_stats {
-	size_t peak_bytes; /* most bytes that the step held at once: its memory block and what was allocated besides */
-	size_t live_bytes; /* most bytes of live values at once: a lower bound for any memory plan */
+	size_t peak_bytes;   /* most bytes that the step held at once: its memory block and what was allocated besides */
+	size_t live_bytes;   /* most bytes of live values at once: a lower bound for any memory plan */
+	size_t packed_bytes; /* weights that kernels keep packed, of all plans of the session */
 	uint64_t iterations, dead_tokens, saves, peak_frames;
 	uint64_t groups, grouped;   /* groups of ops that were planned to be computed tile by tile, and ops in them */
 	struct dfg_spilled swapped; /* of all steps of the session */

@@ -7,6 +7,7 @@
 #include "lib/pass/verify/array_flow.h"
 #include "lib/pass/verify/races.h"
 #include "lib/pass/verify/unneeded.h"
+#include "lib/pass/verify/weights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -288,6 +289,8 @@ static struct dfg_err *check(struct verify *v)
 	check_nodes(v, order, count);
 	if (count < v->graph->count)
 		return check_after_cycle(v, order, count);
+	if (v->marked && !v->faults.err)
+		DFG_TRY(dfg_weights_mark(v->marked, order, &v->scratch));
 	if (v->joined || v->faults.left <= 0) /* the nodes after the last fault have no facts */
 		return NULL;
 	if (v->flows)

@@ -15,7 +15,7 @@ struct dfg_verify_options {
 	bool keep_facts;  /* the facts that are known are returned with faults, too, unless memory is short */
 	bool joined;      /* the graph joins partitions that were verified one by one: loops and liveness are not checked */
 	struct dfg_faults *warnings; /* receives what is suspicious in loops and branches but not a fault; may be NULL */
-	struct dfg_graph *marked; /* the same graph, which will run: its Merges with a fallback get their mark; or NULL */
+	struct dfg_graph *marked; /* the same graph, which will run: its nodes get marks (fallback.h, weights.h); or NULL */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_verify(
 	const struct dfg_graph *graph, const struct dfg_verify_options *options, struct dfg_facts *out_facts);
