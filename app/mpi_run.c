@@ -179,13 +179,8 @@ static struct dfg_err *open_working(void)
 
 static void put_hello(const struct dfg_err *failure, struct dfg_json_out *json)
 {
-	char reach[DFG_REACH_SIZE];
-	dfg_ranks_reach(reach);
 	dfg_json_open(json, '{');
-	dfg_json_key(json, "rank"), dfg_json_uint(json, self.number);
-	dfg_json_key(json, "host"), dfg_json_string(json, self.me.host);
-	dfg_json_key(json, "machine"), dfg_json_string(json, self.me.machine);
-	dfg_json_key(json, "reach"), dfg_json_string(json, reach);
+	dfg_ranks_put_self(self.number, self.me.host, json);
 	if (failure)
 		put_failure(failure, json);
 	else
@@ -361,7 +356,7 @@ static struct dfg_err *fork_launcher(int *out_lines)
 
 static struct dfg_err *make_ranks(int lines, struct dfg_ranks **out_ranks)
 {
-	static struct dfg_ranks ranks = {.what = "rank"};
+	static struct dfg_ranks ranks = {.what = "rank", .in_memory = true};
 	ranks.fd = lines;
 	ranks.seconds = self.options.timeout;
 	memcpy(ranks.secret, self.secret, sizeof ranks.secret);

@@ -6,6 +6,7 @@
 #include "cmd/progress.h"
 #include "cmd/shared_options.h"
 #include "lib/base/text.h"
+#include "remote/slurm.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -315,12 +316,28 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	return err;
 }
 
+static struct dfg_slurm slurm;
+
+/* --hosts slurm: srun starts the workers. */
+static struct dfg_err *start_tasks(void)
+{
+	const struct dfg_slurm_options options = {dfg_shared.distribution.transport, dfg_shared.distribution.lease,
+		dfg_shared.execution.memory_limit, dfg_shared.execution.timeout};
+	if (restarts)
+		return DFG_ERR(DFG_USAGE, "--restarts cannot be used with --hosts slurm: one srun starts all workers");
+	DFG_TRY(dfg_slurm_start(&options, &slurm));
+	dfg_shared.placement.ranks = &slurm.ranks;
+	return NULL;
+}
+
 /* --hosts mpi: all but the launcher are workers now, and end here. */
 static struct dfg_err *take_ranks(void)
 {
 	int status;
 	const struct dfg_mpi_run_options options = {
 		dfg_shared.distribution.transport, dfg_shared.distribution.lease, dfg_shared.execution.timeout, _exit};
+	if (dfg_shared.placement.hosts && !strcmp(dfg_shared.placement.hosts, "slurm"))
+		return start_tasks();
 	if (!dfg_shared.placement.hosts || strcmp(dfg_shared.placement.hosts, "mpi"))
 		return NULL;
 	dfg_limit_memory();
@@ -336,11 +353,10 @@ static struct dfg_err *take_ranks(void)
 	return err;
 }
 
-static struct dfg_err *run_command(char **operands, int *out_status)
+static struct dfg_err *run_with_ranks(char **operands, int *out_status)
 {
 	struct dfg_trace *trace = NULL;
 	dfg_globals.usage = true;
-	DFG_TRY(take_ranks());
 	DFG_TRY(check_options());
 	O.record = dfg_shared.replication.record;
 	O.replay = dfg_shared.replication.replay;
@@ -355,6 +371,16 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 		err = run_graph(*operands, NULL, trace, out_status);
 	dfg_trace_free(trace);
 	return dfg_name_memory_limit(err, *operands);
+}
+
+static struct dfg_err *run_command(char **operands, int *out_status)
+{
+	dfg_globals.usage = true;
+	struct dfg_err *err = take_ranks();
+	if (!err)
+		err = run_with_ranks(operands, out_status);
+	dfg_slurm_end(&slurm);
+	return err;
 }
 
 const struct dfg_cmd dfg_cmd_run = {

@@ -3,16 +3,18 @@
 #include "app/working.h"
 #include "cmd/shared_options.h"
 #include "cmd/watchdog.h"
-#include "remote/hosts.h"
+#include "remote/slurm.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 static const char *secret_file;
+static bool of_slurm;
 static int64_t first_number, lanes = 1, stride = 1;
 static double lease = 3, patience = 60;
 static const char *transport = "auto", *address;
@@ -22,6 +24,7 @@ const struct dfg_opt dfg_serve_worker_options[] = {
 		.help = "Take the secret from the first line of FILE, which only its owner may read, instead of stdin; the "
 				"launcher must have it too."},
 	{"number", .takes = "N", .number = &first_number, .help = "The number of the worker in the run (0)."},
+	{"slurm", .flag = &of_slurm, .help = "The number is that of the task of srun."},
 	{"lanes", .takes = "R", .number = &lanes, .least = 1,
 		.help = "Be R workers that share their variables, as a parameter server is for R replicas (1)."},
 	{"stride", .takes = "N", .number = &stride, .least = 1,
@@ -125,11 +128,32 @@ static struct dfg_err *read_secret(char *out_secret)
 			   : DFG_ERR(DFG_REFUSED, "the first line of stdin is not the secret of a run");
 }
 
+static void put_task(struct dfg_json_out *json)
+{
+	char name[256] = "?";
+	const char *node = getenv("SLURMD_NODENAME");
+	if (!node && !gethostname(name, sizeof name - 1))
+		node = name;
+	dfg_ranks_put_self((uint32_t)first_number, node ? node : name, json);
+}
+
+static struct dfg_err *take_task(void)
+{
+	uint32_t number;
+	if (!of_slurm)
+		return NULL;
+	DFG_TRY(dfg_slurm_number(&number));
+	first_number = number;
+	return NULL;
+}
+
 static struct dfg_err *work(struct dfg_working *working)
 {
 	struct dfg_json_out json = {0};
 	DFG_TRY(start_thread(watch_signal, working));
 	dfg_json_open(&json, '{');
+	if (of_slurm)
+		put_task(&json);
 	dfg_working_hello(working, &json);
 	DFG_TRY(dfg_serve_hello(&json));
 	if (!secret_file)
@@ -184,6 +208,7 @@ struct dfg_err *dfg_serve_worker(const char *host, int64_t port)
 	if (!known)
 		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", transport);
 	DFG_TRY(find_address(host, port));
+	DFG_TRY(take_task());
 	if (!(patience > 0) || patience > 1e6)
 		return DFG_ERR(DFG_USAGE, "--wait must be more than 0 and at most 1000000 seconds, not %g", patience);
 	if (!(lease > 0) || lease > 1e6)

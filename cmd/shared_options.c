@@ -36,7 +36,8 @@ const struct dfg_opt dfg_execution_options[] = {
 
 const struct dfg_opt dfg_placement_options[] = {
 	{"hosts", .takes = "H", .text = &S.placement.hosts,
-		.help = "The hosts: a file with one per line, a list such as alpha,beta,local:2, or mpi, under mpirun."},
+		.help = "The hosts: a file with one per line, a list such as alpha,beta,local:2, mpi (under mpirun), or slurm "
+				"(in an allocation)."},
 	{"place", .takes = "PATTERN=DEVICE", .list = &S.placement.place,
 		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last match counts. "
 				"random:SEED draws a device for each other node."},

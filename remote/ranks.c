@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "remote/ranks.h"
 
-#include "formats/json.h"
 #include "lib/base/pool.h"
 
 #include <arpa/inet.h>
@@ -94,6 +93,8 @@ static struct dfg_err *take_rank(struct dfg_ranks *ranks, const struct dfg_json 
 static struct dfg_err *take_line(struct dfg_ranks *ranks, const char *line)
 {
 	struct dfg_json *json;
+	const char *label = line + strspn(line, " 0123456789"); /* of srun: "2: {..}" */
+	line = *label == ':' ? label + 1 + (label[1] == ' ') : line;
 	struct dfg_err *err = dfg_json_read(line, strlen(line), &ranks->arena, &json);
 	if (err && err->code != DFG_MEMORY) {
 		dfg_err_free(err);
@@ -146,7 +147,9 @@ struct dfg_err *dfg_ranks_hosts(const struct dfg_ranks *ranks, struct dfg_arena 
 {
 	const char **device = dfg_arena_zeros(arena, ranks->count, sizeof *device);
 	struct dfg_worker_host *worker = dfg_arena_zeros(arena, ranks->count, sizeof *worker);
-	bool all_here = true;
+	char here[DFG_MACHINE_SIZE];
+	dfg_ranks_machine(here);
+	bool all_here = ranks->count && !strcmp(ranks->rank[0].machine, here);
 	if (!device || !worker)
 		return dfg_no_memory("the ranks");
 	for (uint32_t i = 0; i < ranks->count; i++)
@@ -159,7 +162,7 @@ struct dfg_err *dfg_ranks_hosts(const struct dfg_ranks *ranks, struct dfg_arena 
 			.job = "worker",
 			.task = i,
 			.machine = machine_of(ranks, i),
-			.local = all_here,
+			.local = all_here && ranks->in_memory,
 			.attached = true};
 		if (!(device[i] = worker[i].device) || !worker[i].label)
 			return dfg_no_memory("the ranks");
@@ -238,4 +241,15 @@ void dfg_ranks_reach(char out_address[DFG_REACH_SIZE])
 	for (const struct ifaddrs *at = all; at && !good; at = at->ifa_next)
 		good = (at->ifa_flags & IFF_UP) && reaches_out(at->ifa_addr) && print_address(at->ifa_addr, out_address);
 	freeifaddrs(all);
+}
+
+void dfg_ranks_put_self(uint32_t number, const char *host, struct dfg_json_out *json)
+{
+	char machine[DFG_MACHINE_SIZE], reach[DFG_REACH_SIZE];
+	dfg_ranks_machine(machine);
+	dfg_ranks_reach(reach);
+	dfg_json_key(json, "rank"), dfg_json_uint(json, number);
+	dfg_json_key(json, "host"), dfg_json_string(json, host);
+	dfg_json_key(json, "machine"), dfg_json_string(json, machine);
+	dfg_json_key(json, "reach"), dfg_json_string(json, reach);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "formats/json.h"
 #include "lib/base/arena.h"
 #include "remote/hosts.h"
 #include "remote/http_links.h"
@@ -17,6 +18,7 @@ struct dfg_ranks {
 	int fd;                       /* the lines come from it */
 	double seconds;               /* the time that all ranks have for them; 0: no limit */
 	uint32_t count;               /* of ranks; 0: the first line says it, as {"ranks":4} */
+	bool in_memory;               /* if all are on the launcher's machine, they listen in shared memory alone */
 	bool met;                     /* all lines have come */
 	struct dfg_arena arena;
 	struct dfg_rank {
@@ -27,6 +29,9 @@ struct dfg_ranks {
 
 /* Reads the lines, unless that has been done. DFG_DEADLINE names the ranks that are missing. */
 DFG_MUST_CHECK struct dfg_err *dfg_ranks_meet(struct dfg_ranks *ranks);
+
+/* Of a rank: adds to its line, an open object, its number, host and machine, and the address that others reach. */
+void dfg_ranks_put_self(uint32_t number, const char *host, struct dfg_json_out *json);
 
 /* The workers, once the ranks have met; all text is borrowed from them. */
 DFG_MUST_CHECK struct dfg_err *dfg_ranks_hosts(
