@@ -18,7 +18,9 @@ struct dfg_trace {
 	struct dfg_json_out json; /* output not yet written to the file */
 	struct dfg_err *err;      /* the first write error */
 	uint64_t begin_ns;        /* time at which the trace was opened; no event is earlier */
-	int named;                /* number of processes already named */
+	int named;                /* number of workers already named; -1: processes have names of their own */
+	size_t left;              /* bytes that may still be written */
+	uint64_t dropped;         /* events that were not */
 };
 
 static void write_out(struct dfg_trace *trace)
@@ -28,17 +30,20 @@ static void write_out(struct dfg_trace *trace)
 		trace->err = dfg_text_check(text);
 	if (!trace->err)
 		trace->err = dfg_out_write(&trace->out, text->s, text->length);
+	trace->left -= text->length < trace->left ? text->length : trace->left;
 	text->length = 0;
 }
 
-struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace)
+/* Writes to the file, or to `text` where it is not NULL. */
+static struct dfg_err *new_trace(const char *path, struct dfg_text *text, size_t most, struct dfg_trace **out_trace)
 {
 	struct dfg_trace *trace = dfg_zeros(1, sizeof *trace);
 	if (!trace || pthread_mutex_init(&trace->lock, NULL)) {
 		dfg_free(trace);
 		return dfg_no_memory("the trace");
 	}
-	struct dfg_err *err = dfg_out_open(path, false, &trace->out);
+	trace->left = most;
+	struct dfg_err *err = text ? dfg_out_open_memory(text, &trace->out) : dfg_out_open(path, false, &trace->out);
 	if (err) {
 		dfg_trace_free(trace);
 		return err;
@@ -48,6 +53,18 @@ struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace)
 	dfg_json_key(&trace->json, "traceEvents");
 	dfg_json_open(&trace->json, '[');
 	*out_trace = trace;
+	return NULL;
+}
+
+struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace)
+{
+	return new_trace(path, NULL, SIZE_MAX, out_trace);
+}
+
+struct dfg_err *dfg_trace_new_memory(struct dfg_text *text, size_t most_bytes, struct dfg_trace **out_trace)
+{
+	DFG_TRY(new_trace(NULL, text, most_bytes, out_trace));
+	(*out_trace)->named = -1;
 	return NULL;
 }
 
@@ -81,14 +98,12 @@ static double since(const struct dfg_trace *trace, uint64_t ns)
 }
 
 /* Names a process for viewers, which would show its number. */
-static void name_process(struct dfg_json_out *json, int worker)
+static void name_process(struct dfg_json_out *json, int process, const char *name)
 {
-	char name[16];
-	snprintf(name, sizeof name, "w%d", worker);
 	dfg_json_open(json, '{');
 	dfg_json_key(json, "name"), dfg_json_string(json, "process_name");
 	dfg_json_key(json, "ph"), dfg_json_string(json, "M");
-	dfg_json_key(json, "pid"), dfg_json_int(json, worker);
+	dfg_json_key(json, "pid"), dfg_json_int(json, process);
 	dfg_json_key(json, "args"), dfg_json_open(json, '{');
 	dfg_json_key(json, "name"), dfg_json_string(json, name);
 	dfg_json_close(json, '}');
@@ -194,13 +209,26 @@ static void print_node(struct dfg_trace *trace, const struct dfg_coordinator_eve
 		print_flow(trace, event);
 }
 
+void dfg_trace_name(struct dfg_trace *trace, int process, const char *name)
+{
+	pthread_mutex_lock(&trace->lock);
+	name_process(&trace->json, process, name);
+	write_out(trace);
+	pthread_mutex_unlock(&trace->lock);
+}
+
 void dfg_trace_worker_event(void *arg, const struct dfg_coordinator_event *event)
 {
 	struct dfg_trace *trace = arg;
 	pthread_mutex_lock(&trace->lock);
-	for (; trace->named <= (int)event->worker; trace->named++)
-		name_process(&trace->json, trace->named);
-	if (event->node.bucket)
+	for (; trace->named >= 0 && trace->named <= (int)event->worker; trace->named++) {
+		char name[16];
+		snprintf(name, sizeof name, "w%d", trace->named);
+		name_process(&trace->json, trace->named, name);
+	}
+	if (!trace->left)
+		trace->dropped++;
+	else if (event->node.bucket)
 		print_bucket(trace, event);
 	else
 		print_node(trace, event);
@@ -219,6 +247,11 @@ struct dfg_err *dfg_trace_end(struct dfg_trace *trace)
 	dfg_json_close(&trace->json, ']');
 	dfg_json_key(&trace->json, "displayTimeUnit");
 	dfg_json_string(&trace->json, "ms");
+	if (trace->dropped) {
+		dfg_json_key(&trace->json, "otherData"), dfg_json_open(&trace->json, '{');
+		dfg_json_key(&trace->json, "dropped_events"), dfg_json_uint(&trace->json, trace->dropped);
+		dfg_json_close(&trace->json, '}');
+	}
 	dfg_json_close(&trace->json, '}');
 	dfg_text_put(&trace->json.text, "\n", 1);
 	write_out(trace);

@@ -207,22 +207,28 @@ bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving
 	return true;
 }
 
-/* Reads X-Timeout, in seconds, or grpc-timeout; false: malformed. */
-static bool set_deadline(struct dfg_serving_job *job)
+bool dfg_serving_timeout(const struct dfg_web_request *request, uint64_t *out_ns)
 {
-	const char *text = dfg_web_field(job->request, "x-timeout");
+	const char *text = dfg_web_field(request, "x-timeout");
 	char *end;
-	uint64_t ns;
-	if (!dfg_grpc_timeout(job->request, &ns))
+	if (!dfg_grpc_timeout(request, out_ns))
 		return false;
-	if (ns)
-		job->deadline_ns = job->request->begin_ns + ns;
 	if (!text)
 		return true;
 	double seconds = strtod(text, &end);
 	if (end == text || *end || !(seconds > 0) || seconds > 1e6)
 		return false;
-	job->deadline_ns = job->request->begin_ns + (uint64_t)(seconds * 1e9);
+	*out_ns = (uint64_t)(seconds * 1e9);
+	return true;
+}
+
+static bool set_deadline(struct dfg_serving_job *job)
+{
+	uint64_t ns;
+	if (!dfg_serving_timeout(job->request, &ns))
+		return false;
+	if (ns)
+		job->deadline_ns = job->request->begin_ns + ns;
 	return true;
 }
 
@@ -235,10 +241,7 @@ void dfg_job_submit(struct dfg_serving_job *job)
 	if (err) {
 		dfg_job_refuse(job, 422, err);
 	} else if (!set_deadline(job)) {
-		dfg_job_refuse(job, 400,
-			DFG_ERR(DFG_DATA,
-				"X-Timeout must be a number of seconds above 0, and grpc-timeout up to 8 digits and a unit, one of "
-				"HMSmun"));
+		dfg_job_refuse(job, 400, DFG_ERR(DFG_DATA, DFG_SERVING_TIMEOUT_RULE));
 	} else if (job->served->serving->draining) {
 		dfg_job_refuse(job, 503, DFG_ERR(DFG_STOPPED, "the server is shutting down"));
 	} else if (job->stream && !dfg_stream_count(job)) {

@@ -202,4 +202,5 @@ void dfg_serving_stop(struct dfg_serving *serving)
 	while (serving->streams)
 		pthread_cond_wait(&serving->work, &serving->lock);
 	pthread_mutex_unlock(&serving->lock);
+	dfg_serving_trace_stop(serving);
 }

@@ -165,15 +165,20 @@ static bool is_allowed(struct dfg_serving *serving, struct dfg_web_request *requ
 	return false;
 }
 
-/* The model of that name; NULL: there is none. */
+struct dfg_served *dfg_serving_find(struct dfg_serving *serving, const char *name)
+{
+	for (size_t i = 0; i < serving->n_served; i++)
+		if (!strcmp(serving->served[i].name, name))
+			return &serving->served[i];
+	return NULL;
+}
+
+/* The model whose name is written so in a path; NULL: there is none. */
 static struct dfg_served *find_served(struct dfg_serving *serving, const char *name, size_t length)
 {
 	struct dfg_arena arena = {0};
-	struct dfg_served *found = NULL;
 	const char *decoded = dfg_url_decode(&arena, name, length, false);
-	for (size_t i = 0; decoded && i < serving->n_served; i++)
-		if (!strcmp(serving->served[i].name, decoded))
-			found = &serving->served[i];
+	struct dfg_served *found = decoded ? dfg_serving_find(serving, decoded) : NULL;
 	dfg_arena_release(&arena);
 	return found;
 }
@@ -282,9 +287,12 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 		dfg_serving_show_status(serving, request);
 	else if (!strcmp(request->path, "/metrics"))
 		dfg_serving_metrics(serving, request);
+	else if (!strcmp(request->path, "/trace"))
+		dfg_serving_trace(serving, request);
 	else
 		dfg_serving_error(&serving->other, request, "none", 404,
-			"unknown path %.200s; the paths are /, /v2, /v1/models/NAME, /run, /stream and /metrics", request->path);
+			"unknown path %.200s; the paths are /, /v2, /v1/models/NAME, /run, /stream, /metrics and /trace",
+			request->path);
 }
 
 void dfg_serving_handle(void *arg, struct dfg_web_request *request)

@@ -134,6 +134,7 @@ struct dfg_err *dfg_serving_open(const struct dfg_serving_options *options, stru
 	serving->begin_ns = dfg_now();
 	pthread_mutex_init(&serving->lock, NULL);
 	init_condition(&serving->work);
+	init_condition(&serving->traced);
 	init_served(serving, &serving->other);
 	serving->other.name = "";
 	struct dfg_err *err = check_options(serving);
@@ -276,6 +277,7 @@ void dfg_serving_free(struct dfg_serving *serving)
 	pthread_mutex_destroy(&serving->other.lock);
 	pthread_mutex_destroy(&serving->lock);
 	pthread_cond_destroy(&serving->work);
+	pthread_cond_destroy(&serving->traced);
 	dfg_arena_release(&serving->arena);
 	dfg_free(serving);
 }

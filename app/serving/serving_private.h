@@ -82,6 +82,9 @@ struct dfg_serving {
 	uint64_t jobs;   /* that wait, of all models */
 	int64_t streams; /* that wait or run, of all models; guarded by `lock` */
 	bool stop;
+	struct dfg_serving_recorder *recorder; /* of the trace that is being recorded; guarded by `lock` */
+	pthread_cond_t traced;                 /* with `lock`: a step of the trace has ended, or the recorder */
+	atomic_bool is_traced;                 /* the next step may have to be recorded */
 	atomic_bool draining, ends_streams;
 	atomic_int running;
 	uint64_t begin_ns;
@@ -140,6 +143,10 @@ void dfg_job_submit_json(struct dfg_serving_job *job, size_t size,
 void dfg_job_refuse(struct dfg_serving_job *job, int status, struct dfg_err *err);
 void dfg_job_free(struct dfg_serving_job *job);
 int dfg_job_status(const struct dfg_err *err); /* the status for an error of a step */
+/* The time of X-Timeout or grpc-timeout, 0 without both; false: malformed, as the rule says. */
+#define DFG_SERVING_TIMEOUT_RULE \
+	"X-Timeout must be a number of seconds above 0, and grpc-timeout up to 8 digits and a unit, one of HMSmun"
+bool dfg_serving_timeout(const struct dfg_web_request *request, uint64_t *out_ns);
 /* Whether two jobs, the first of which has rows, may share a step. */
 bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving_job *job);
 
@@ -184,7 +191,20 @@ void dfg_stream_release(struct dfg_serving_job *job); /* frees what its arena do
 /* Runs the job on a thread of its own, which ends the turn of its model, and answers and frees it. */
 void dfg_stream_run(struct dfg_serving_job *job);
 
+/* tracing.c: a step between begin and end; the event function is that of its control if it has a recorder. */
+struct dfg_serving_traced {
+	struct dfg_serving_recorder *recorder; /* NULL: the step is not traced */
+	uint32_t number;                       /* of the step in the trace */
+};
+struct dfg_serving_traced dfg_serving_trace_begin(const struct dfg_serving_job *jobs);
+void dfg_serving_trace_event(void *traced, const struct dfg_trace_event *event);
+void dfg_serving_trace_end(struct dfg_serving_traced *traced);
+void dfg_serving_trace(struct dfg_serving *serving, struct dfg_web_request *request);
+void dfg_serving_trace_stop(struct dfg_serving *serving); /* waits for the recorder, after the server drains */
+
 /* routes.c */
+/* The model of that name; NULL: there is none. */
+struct dfg_served *dfg_serving_find(struct dfg_serving *serving, const char *name);
 void dfg_serving_handle(void *arg, struct dfg_web_request *request);
 void dfg_serving_refuse(void *arg, int status, const char *why, struct dfg_text *out_body);
 

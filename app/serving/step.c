@@ -59,9 +59,14 @@ struct dfg_err *dfg_fed_step_run(
 {
 	struct dfg_plan *plan;
 	DFG_TRY(dfg_session_plan(jobs->live->run.model.session, &own->step, &plan));
+	struct dfg_serving_traced traced = dfg_serving_trace_begin(jobs);
+	struct dfg_step_control all = *control;
+	all.trace = traced.recorder ? dfg_serving_trace_event : NULL;
+	all.trace_arg = &traced;
 	atomic_fetch_add(&jobs->served->serving->running, 1);
-	struct dfg_err *err = dfg_plan_run_controlled(plan, own->feeds, control, own->fetches);
+	struct dfg_err *err = dfg_plan_run_controlled(plan, own->feeds, &all, own->fetches);
 	atomic_fetch_sub(&jobs->served->serving->running, 1);
+	dfg_serving_trace_end(&traced);
 	return err;
 }
 

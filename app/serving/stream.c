@@ -179,7 +179,7 @@ static struct dfg_err *take_element(void *arg, const char *node, int64_t index, 
 /* Fetches only the flow of a streamed output: it comes when all elements are written, and their stack is not needed. */
 static struct dfg_err *run_step(struct dfg_serving_job *job)
 {
-	const struct dfg_step_control control = {check, take_element, job};
+	const struct dfg_step_control control = {.check = check, .element = take_element, .arg = job};
 	struct dfg_fed_step own;
 	DFG_TRY(dfg_fed_step_make(job, &own));
 	for (uint32_t k = 0; k < job->n_output; k++)

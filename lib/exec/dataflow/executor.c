@@ -228,26 +228,26 @@ static struct dfg_err *propagate_outputs(
 static void trace_node(const struct executor *executor, const struct ready *item, uint64_t begin)
 {
 	enum { DEEP = 32 };
-	const struct dfg_session_options *options = &executor->plan->session->options;
 	const struct plan_node *node = &executor->plan->node[item->node];
 	int64_t iteration[DEEP];
 	int depth = 0;
 	bool crosses = (node->role == DFG_SEND || node->role == DFG_RECV) && dfg_crosses(executor, item->iter, item->node);
 	for (const struct iteration_state *iter = item->iter; iter->frame && depth < DEEP; iter = iter->frame->parent)
 		iteration[DEEP - ++depth] = iter->iteration;
-	options->trace(options->trace_arg, &(struct dfg_trace_event){
-										   .node = node->call->node,
-										   .op = node->call->op->name,
-										   .frame = item->iter->loop->path,
-										   .iteration = iteration + DEEP - depth,
-										   .depth = depth,
-										   .thread = dfg_pool_thread(),
-										   .dead = item->dead,
-										   .sends = node->role == DFG_SEND,
-										   .transfer = crosses ? executor->frame_info->port[item->node].number + 1 : 0,
-										   .begin_ns = begin,
-										   .end_ns = dfg_now(),
-									   });
+	executor->watch.trace(
+		executor->watch.trace_arg, &(struct dfg_trace_event){
+									   .node = node->call->node,
+									   .op = node->call->op->name,
+									   .frame = item->iter->loop->path,
+									   .iteration = iteration + DEEP - depth,
+									   .depth = depth,
+									   .thread = dfg_pool_thread(),
+									   .dead = item->dead,
+									   .sends = node->role == DFG_SEND,
+									   .transfer = crosses ? executor->frame_info->port[item->node].number + 1 : 0,
+									   .begin_ns = begin,
+									   .end_ns = dfg_now(),
+								   });
 }
 
 /* The cause is that of the first dead data input, whatever the order of arrival; else that of a control input. */
@@ -264,7 +264,7 @@ const struct dead_cause *dfg_cause_of(const struct executor *executor, const str
 struct dfg_err *dfg_finish(
 	struct executor *executor, const struct ready *item, const struct dead_cause *cause, uint64_t began)
 {
-	if (executor->plan->session->options.trace)
+	if (executor->watch.trace)
 		trace_node(executor, item, began);
 	DFG_TRY(propagate_outputs(executor, item, cause));
 	dfg_release_inputs(executor, item->iter, item->node);
@@ -316,8 +316,7 @@ static struct dfg_err *end_sleeps(struct executor *executor)
 static struct dfg_err *process_timed(struct executor *executor, struct runner *runner, const struct ready *item)
 {
 	const struct plan_node *node = &executor->plan->node[item->node];
-	bool timed = executor->plan->session->options.trace || node->role == DFG_SLEEP || node->role == DFG_RECV ||
-				 node->role == DFG_SEND;
+	bool timed = executor->watch.trace || node->role == DFG_SLEEP || node->role == DFG_RECV || node->role == DFG_SEND;
 	return dfg_process(executor, runner, item, timed ? dfg_now() : 0);
 }
 

@@ -10,6 +10,9 @@ void dfg_watch_begin(
 {
 	*watch = (struct watch){
 		.options = options, .control = control, .on = options->cancel || options->timeout > 0 || control};
+	bool own = control && control->trace;
+	watch->trace = own ? control->trace : options->trace;
+	watch->trace_arg = own ? control->trace_arg : options->trace_arg;
 	if (options->timeout > 0)
 		watch->deadline = dfg_now() + (uint64_t)(options->timeout < 1e9 ? options->timeout * 1e9 : 1e18);
 }

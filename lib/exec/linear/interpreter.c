@@ -1,7 +1,9 @@
+#include "lib/exec/linear/group_private.h"
 #include "lib/exec/linear/region_private.h"
 
 #include "lib/graph/work.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct dfg_tensor *output(const struct activation *activation, const struct instruction *instruction, int i)
@@ -281,28 +283,53 @@ static struct dfg_err *run_op(struct activation *activation, const struct instru
 	return NULL;
 }
 
-static void trace_node(const struct activation *activation, const struct plan_node *node, uint64_t begin, bool dead)
+static void trace(const struct activation *activation, uint32_t loop, struct dfg_trace_event *event)
 {
-	const struct dfg_session_options *options = activation->watch.options;
-	options->trace(options->trace_arg, &(struct dfg_trace_event){
-										   .node = node->call->node,
-										   .op = node->call->op->name,
-										   .frame = "",
-										   .thread = dfg_pool_thread(),
-										   .dead = dead,
-										   .begin_ns = begin,
-										   .end_ns = dfg_now(),
-									   });
+	const struct frame_info *frame_info = activation->plan->frame_info;
+	int64_t iteration[LOOP_DEPTH_MAX];
+	event->frame = loop ? frame_info->loop[loop].path : "";
+	for (; loop && event->depth < LOOP_DEPTH_MAX; loop = frame_info->loop[loop].parent)
+		iteration[LOOP_DEPTH_MAX - ++event->depth] = activation->iteration[loop];
+	event->iteration = iteration + LOOP_DEPTH_MAX - event->depth;
+	event->thread = dfg_pool_thread();
+	event->end_ns = dfg_now();
+	activation->watch.trace(activation->watch.trace_arg, event);
+}
+
+static void trace_node(
+	const struct activation *activation, const struct instruction *instruction, uint64_t begin, bool dead)
+{
+	const struct dfg_resolved_node *call = instruction->node->call;
+	trace(activation, instruction->loop,
+		&(struct dfg_trace_event){.node = call->node, .op = call->op->name, .dead = dead, .begin_ns = begin});
+}
+
+static void trace_group(const struct activation *activation, const struct instruction *instruction, uint64_t begin)
+{
+	const struct group *group = instruction->group;
+	char ops[1000] = "";
+	for (uint32_t i = 0, at = 0; i < group->members && at < sizeof ops; i++)
+		at += (uint32_t)snprintf(ops + at, sizeof ops - at, i ? " + %s" : "%s", group->member[i]->call->op->name);
+	trace(activation, instruction->loop,
+		&(struct dfg_trace_event){.node = group->member[group->members - 1]->call->node, .op = ops, .begin_ns = begin});
+}
+
+static void trace_region(const struct activation *activation, const struct instruction *instruction, uint64_t begin)
+{
+	const char *path = activation->plan->frame_info->loop[instruction->predicate].path;
+	trace(activation, instruction->loop, &(struct dfg_trace_event){.node = path, .op = "loop", .begin_ns = begin});
 }
 
 static struct dfg_err *run_watched(struct activation *activation, const struct instruction *instruction)
 {
-	uint64_t begin = activation->watch.options->trace ? dfg_now() : 0;
+	uint64_t begin = activation->watch.trace ? dfg_now() : 0;
 	if (activation->watch.on)
 		DFG_TRY(dfg_watch_check(&activation->watch));
 	DFG_TRY(run_op(activation, instruction));
-	if (activation->watch.options->trace && instruction->node)
-		trace_node(activation, instruction->node, begin, false);
+	if (activation->watch.trace && instruction->kind == INSTR_GROUP)
+		trace_group(activation, instruction, begin);
+	else if (activation->watch.trace && instruction->node)
+		trace_node(activation, instruction, begin, false);
 	return NULL;
 }
 
@@ -368,9 +395,9 @@ static const struct instruction *jump_over(struct activation *activation, const 
 	const struct instruction *to = activation->program->code + instruction->to;
 	activation->dead_tokens += (uint64_t)(to - instruction + instruction->n) - 1;
 	dfg_interpret_releases(activation, instruction, instruction->n_release);
-	for (const struct instruction *dead = instruction + 1; dead < to && activation->watch.options->trace; dead++)
+	for (const struct instruction *dead = instruction + 1; dead < to && activation->watch.trace; dead++)
 		if (dead->node)
-			trace_node(activation, dead->node, dfg_now(), true);
+			trace_node(activation, dead, dfg_now(), true);
 	return to;
 }
 
@@ -440,7 +467,10 @@ __attribute__((always_inline)) static inline struct dfg_err *advance(
 		*at = instruction + 1;
 	} else if (instruction->kind == INSTR_LOOP_ENTER && instruction->region) {
 		const struct instruction *next = instruction;
+		uint64_t begin = watched && activation->watch.trace ? dfg_now() : 0;
 		DFG_TRY(dfg_region_run(activation, &activation->program->region[instruction->region - 1], &next));
+		if (begin)
+			trace_region(activation, instruction, begin);
 		*at = next;
 	} else {
 		DFG_TRY(plain ? run_plain(activation, instruction) : dfg_interpret_one(activation, instruction, watched));
@@ -498,7 +528,7 @@ __attribute__((noinline)) static struct dfg_err *interpret_watched(struct activa
 
 struct dfg_err *dfg_interpret(struct activation *activation)
 {
-	bool watched = activation->watch.options->trace || activation->watch.on;
+	bool watched = activation->watch.trace || activation->watch.on;
 	activation->limited = activation->watch.on || activation->watch.options->max_iterations > 0;
 	if (activation->counter)
 		return interpret_counted(activation, watched);

@@ -55,6 +55,12 @@ struct dfg_step_control {
 	 */
 	struct dfg_err *(*element)(void *arg, const char *node, int64_t index, const struct dfg_tensor *value);
 	void *arg;
+	/*
+	 * The trace of this step; NULL: that of the session. The step keeps its plan, so ops that are computed as one group are one
+	 * event, whose node is the last of them and whose op has all their names; a loop that runs as register code is one, too.
+	 */
+	void (*trace)(void *trace_arg, const struct dfg_trace_event *event);
+	void *trace_arg;
 };
 
 /*
