@@ -84,15 +84,20 @@ struct dfg_web {
 	uint64_t numbers; /* the last number given to a connection; 0: none was */
 	size_t bodies;    /* bytes of bodies that are held */
 	uint64_t tick_ns;
-	pthread_mutex_t lock; /* guards `answered`, the pieces of answers, and options.tls */
+	uint64_t lull_ns;     /* until then the thread looks for pieces by itself, every millisecond */
+	pthread_mutex_t lock; /* guards `answered`, `naps`, the pieces of answers, and options.tls */
+	bool naps;            /* the thread waits for a millisecond only, so that a piece need not wake it */
 	pthread_cond_t moved; /* some of the pieces were sent, or a client is gone */
 	struct dfg_web_exchange *answered, **last_answered;
 };
 
 enum { DFG_WEB_TICK_MS = 250 };
 
-/* web_server.c: adds to the list of answers, with the lock held; true: it was empty, and the thread must be woken. */
-bool dfg_web_post(struct dfg_web_exchange *exchange);
+/*
+ * web_server.c: adds to the list of answers, with the lock held. An urgent one is not one that waits for the end of a nap.
+ * True: the thread must be woken.
+ */
+bool dfg_web_post(struct dfg_web_exchange *exchange, bool is_urgent);
 void dfg_web_wake(struct dfg_web *web);
 
 /* web_connection.c */

@@ -95,14 +95,15 @@ static void send_answers(struct dfg_web *web)
 	}
 }
 
-bool dfg_web_post(struct dfg_web_exchange *exchange)
+bool dfg_web_post(struct dfg_web_exchange *exchange, bool is_urgent)
 {
 	struct dfg_web *web = exchange->web;
-	bool was_empty = !web->answered;
+	bool wakes = web->naps ? is_urgent : !web->answered;
 	exchange->next = NULL;
 	*web->last_answered = exchange;
 	web->last_answered = &exchange->next;
-	return was_empty;
+	web->naps &= !wakes;
+	return wakes;
 }
 
 void dfg_web_wake(struct dfg_web *web)
@@ -117,9 +118,9 @@ void dfg_web_answer(struct dfg_web_request *request, struct dfg_web_answer *answ
 	struct dfg_web *web = exchange->web;
 	exchange->answer = *answer;
 	pthread_mutex_lock(&web->lock);
-	bool was_empty = dfg_web_post(exchange);
+	bool wakes = dfg_web_post(exchange, true);
 	pthread_mutex_unlock(&web->lock);
-	if (was_empty)
+	if (wakes)
 		dfg_web_wake(web);
 }
 
@@ -159,12 +160,25 @@ static void handle_event(struct dfg_web *web, const struct epoll_event *event)
 		dfg_web_connection_event((struct dfg_web_connection *)(uintptr_t)event->data.u64, event->events);
 }
 
+/*
+ * How long to wait for events. After pieces of an answer the thread takes naps for a while: a step that yields often then
+ * does not wake it, and the client, for each piece.
+ */
+static int milliseconds_to_wait(struct dfg_web *web)
+{
+	pthread_mutex_lock(&web->lock);
+	web->naps = !web->answered && dfg_now() < web->lull_ns;
+	int wait = web->answered ? 0 : web->naps ? 1 : DFG_WEB_TICK_MS;
+	pthread_mutex_unlock(&web->lock);
+	return wait;
+}
+
 static void *live(void *arg)
 {
 	struct dfg_web *web = arg;
 	struct epoll_event event[EVENTS];
 	while (!atomic_load(&web->stop)) {
-		int n = epoll_wait(web->epoll, event, EVENTS, DFG_WEB_TICK_MS);
+		int n = epoll_wait(web->epoll, event, EVENTS, milliseconds_to_wait(web));
 		for (int i = 0; i < n; i++) {
 			handle_event(web, &event[i]);
 			send_answers(web);

@@ -4,6 +4,8 @@
 
 /* Answers that come in pieces: their handler adds pieces on its thread, and the server's thread sends them. */
 
+enum { LULL_NS = 2000000 };
+
 /* Waits are timed by the clock of dfg_now(). */
 void dfg_web_stream_init(struct dfg_web *web)
 {
@@ -32,7 +34,7 @@ static void post(struct dfg_web_exchange *exchange, const struct dfg_text *piece
 	exchange->is_over = is_over;
 	exchange->is_cut_off |= is_cut_off || exchange->pieces.short_of_memory || (piece && piece->short_of_memory);
 	if (!exchange->is_posted)
-		wakes = dfg_web_post(exchange);
+		wakes = dfg_web_post(exchange, is_over);
 	exchange->is_posted = true;
 	pthread_mutex_unlock(&web->lock);
 	if (wakes)
@@ -88,6 +90,7 @@ void dfg_web_stream_take(struct dfg_web *web, struct dfg_web_exchange *exchange)
 	exchange->has_all = exchange->is_over;
 	exchange->is_posted = false;
 	pthread_mutex_unlock(&web->lock);
+	web->lull_ns = dfg_now() + LULL_NS;
 	if (connection && !exchange->is_counted)
 		connection->streamed++;
 	exchange->is_counted = true;
