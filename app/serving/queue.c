@@ -55,9 +55,17 @@ bool dfg_serving_push(struct dfg_serving_job *job)
 		return false;
 	pthread_mutex_lock(&serving->lock);
 	serving->jobs++;
-	pthread_cond_signal(&serving->work);
 	pthread_mutex_unlock(&serving->lock);
+	serving->pushed++;
 	return true;
+}
+
+void dfg_serving_settle(void *arg)
+{
+	struct dfg_serving *serving = arg;
+	for (int i = 0; i < serving->pushed && i < serving->n_threads; i++)
+		pthread_cond_signal(&serving->work);
+	serving->pushed = 0;
 }
 
 /* The rows of the jobs that could share a step with the first one, itself included, up to the limit. */
@@ -196,7 +204,6 @@ void dfg_serving_stop(struct dfg_serving *serving)
 	pthread_mutex_unlock(&serving->lock);
 	for (int i = 0; i < serving->n_threads; i++)
 		pthread_join(serving->thread[i], NULL);
-	serving->n_threads = 0;
 	atomic_store(&serving->ends_streams, true);
 	pthread_mutex_lock(&serving->lock);
 	while (serving->streams)

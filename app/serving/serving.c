@@ -181,6 +181,7 @@ struct dfg_err *dfg_serving_listen(struct dfg_serving *serving)
 		.most_connections = (uint32_t)options->most_connections,
 		.timeout_ms = (uint32_t)(options->timeout * 1000),
 		.handle = dfg_serving_handle,
+		.settle = dfg_serving_settle,
 		.refuse = dfg_serving_refuse,
 		.tls = serving->tls,
 		.arg = serving};

@@ -80,6 +80,7 @@ struct dfg_serving {
 	pthread_mutex_t lock; /* with `work`: guards `jobs` and `stop` */
 	pthread_cond_t work;
 	uint64_t jobs;   /* that wait, of all models */
+	int pushed;      /* jobs of which no thread was told yet; of the web server's thread */
 	int64_t streams; /* that wait or run, of all models; guarded by `lock` */
 	bool stop;
 	struct dfg_serving_recorder *recorder; /* of the trace that is being recorded; guarded by `lock` */
@@ -153,7 +154,9 @@ bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving
 /* queue.c */
 DFG_MUST_CHECK struct dfg_err *dfg_serving_start(struct dfg_serving *serving);
 void dfg_serving_stop(struct dfg_serving *serving);
-bool dfg_serving_push(struct dfg_serving_job *job); /* false: the queue is full */
+/* False: the queue is full. On the web server's thread, which then calls dfg_serving_settle(): it wakes those who run jobs. */
+bool dfg_serving_push(struct dfg_serving_job *job);
+void dfg_serving_settle(void *arg);
 
 /* Lets the next step of a model that writes state run. */
 void dfg_served_end_turn(struct dfg_served *served);

@@ -22,6 +22,8 @@ struct dfg_web_options {
 	uint32_t timeout_ms; /* from the first byte of a request to its last (408), and for a client that does not read */
 	/* Called on the server's thread, which it must not block, for each complete request. */
 	void (*handle)(void *arg, struct dfg_web_request *request);
+	/* Called on that thread after requests were handed over, one or several that came together. NULL: nobody is told. */
+	void (*settle)(void *arg);
 	/* The body of an error that the server itself answers, as JSON or what else the clients expect. */
 	void (*refuse)(void *arg, int status, const char *why, struct dfg_text *out_body);
 	struct dfg_tls *tls; /* all connections are encrypted; borrowed; NULL: none is */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* A connection without a request holds no buffer, so that thousands may be idle. */
-enum { READ_BYTES = 64 << 10, BODY_FIRST = 64 << 10, KEPT_OUT = 16 << 10, LINGER_MS = 2000 };
+enum { READ_BYTES = 64 << 10, BODY_FIRST = 4 << 10, KEPT_OUT = 16 << 10, LINGER_MS = 2000 };
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 enum { PREFACE = sizeof preface - 1 };

@@ -160,6 +160,12 @@ static void handle_event(struct dfg_web *web, const struct epoll_event *event)
 		dfg_web_connection_event((struct dfg_web_connection *)(uintptr_t)event->data.u64, event->events);
 }
 
+static void settle(const struct dfg_web *web)
+{
+	if (web->options.settle)
+		web->options.settle(web->options.arg);
+}
+
 /*
  * How long to wait for events. After pieces of an answer the thread takes naps for a while: a step that yields often then
  * does not wake it, and the client, for each piece.
@@ -181,9 +187,11 @@ static void *live(void *arg)
 		int n = epoll_wait(web->epoll, event, EVENTS, milliseconds_to_wait(web));
 		for (int i = 0; i < n; i++) {
 			handle_event(web, &event[i]);
-			send_answers(web);
+			settle(web);
+			send_answers(web); /* which may hand over the next request of a connection */
 		}
 		send_answers(web);
+		settle(web);
 		tick(web);
 		if (web->any_dead)
 			sweep(web);
