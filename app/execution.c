@@ -27,6 +27,17 @@ struct dfg_err *dfg_execution_denormals(const struct dfg_execution *execution, e
 			   : DFG_ERR(DFG_USAGE, "--denormals must be flush or keep, not '%s'", word);
 }
 
+static struct dfg_err *parse_winograd(const struct dfg_execution *execution, enum dfg_winograd *out_winograd)
+{
+	const int64_t tile = execution->winograd;
+	if (tile && tile != 2 && tile != 4)
+		return DFG_ERR(DFG_USAGE, "--winograd must be 2 or 4, not %lld", (long long)tile);
+	if (tile && execution->exact_conv)
+		return DFG_ERR(DFG_USAGE, "--exact-conv excludes --winograd");
+	*out_winograd = execution->exact_conv ? DFG_NO_WINOGRAD : tile == 4 ? DFG_WINOGRAD_4 : DFG_WINOGRAD_2;
+	return NULL;
+}
+
 struct dfg_err *dfg_execution_session(const struct dfg_execution *execution, struct dfg_session_options *out_options)
 {
 	if (execution->threads < 0 || execution->threads > 4096)
@@ -46,5 +57,6 @@ struct dfg_err *dfg_execution_session(const struct dfg_execution *execution, str
 		.limit = execution->limit,
 	};
 	DFG_TRY(dfg_execution_denormals(execution, &out_options->denormals));
+	DFG_TRY(parse_winograd(execution, &out_options->winograd));
 	return parse_schedule(execution->schedule, out_options);
 }

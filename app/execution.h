@@ -8,7 +8,8 @@ struct dfg_execution {
 	uint64_t memory_limit;                 /* bytes, which the caller enforces by `limit`; 0: none */
 	double timeout;                        /* seconds; 0: none */
 	const char *denormals;                 /* "flush" or "keep"; NULL: flush */
-	bool check_numerics, no_opt, no_compiled_loops;
+	int64_t winograd;                      /* 2 or 4: tiles of convolutions by constant weights; 0: 2 */
+	bool check_numerics, no_opt, no_compiled_loops, exact_conv;
 	const char *schedule;        /* "random:SEED"; NULL: the usual order */
 	const char *swap;            /* folder to which saved values are moved when memory is short; NULL: none */
 	struct dfg_mem_limit *limit; /* the allocator that enforces memory_limit, which decides when to swap; or NULL */

@@ -19,46 +19,67 @@ static const struct {
 	const char *name, *op;
 	int n, h, w, c, k, out, stride;
 	bool valid, channels_first;
+	enum { VARYING, DIRECT, F2, F4 } constant; /* whether the filter is constant, and what then computes it */
 } cases[] = {
-	{"3x3 56x56x64", "Conv2D", 1, 56, 56, 64, 3, 64, 1, false, false},
-	{"3x3 28x28x128", "Conv2D", 1, 28, 28, 128, 3, 128, 1, false, false},
-	{"3x3 14x14x256", "Conv2D", 1, 14, 14, 256, 3, 256, 1, false, false},
-	{"3x3 7x7x512", "Conv2D", 1, 7, 7, 512, 3, 512, 1, false, false},
-	{"3x3 7x7x512 N8", "Conv2D", 8, 7, 7, 512, 3, 512, 1, false, false},
-	{"3x3 28x28x128 NCHW", "Conv2D", 1, 28, 28, 128, 3, 128, 1, false, true},
-	{"3x3 57x57x64, stride 2", "Conv2D", 1, 57, 57, 64, 3, 64, 2, false, false},
-	{"1x1 56x56x256", "Conv2D", 1, 56, 56, 256, 1, 64, 1, false, false},
-	{"1x1 14x14x1024", "Conv2D", 1, 14, 14, 1024, 1, 256, 1, false, false},
-	{"7x7 224x224x3, stride 2", "Conv2D", 1, 224, 224, 3, 7, 64, 2, false, false},
-	{"11x11 227x227x3, stride 4", "Conv2D", 1, 227, 227, 3, 11, 96, 4, true, false},
-	{"LeNet 1", "Conv2D", 64, 28, 28, 1, 5, 32, 1, false, false},
-	{"LeNet 2", "Conv2D", 64, 14, 14, 32, 5, 64, 1, false, false},
-	{"input gradient 3x3 56x56x64", "Conv2DBackpropInput", 1, 56, 56, 64, 3, 64, 1, false, false},
-	{"input gradient 3x3 7x7x512", "Conv2DBackpropInput", 1, 7, 7, 512, 3, 512, 1, false, false},
-	{"input gradient 3x3 57x57x64, stride 2", "Conv2DBackpropInput", 1, 57, 57, 64, 3, 64, 2, false, false},
-	{"input gradient LeNet 2", "Conv2DBackpropInput", 64, 14, 14, 32, 5, 64, 1, false, false},
-	{"filter gradient 3x3 56x56x64 N8", "Conv2DBackpropFilter", 8, 56, 56, 64, 3, 64, 1, false, false},
-	{"filter gradient 3x3 28x28x128 N8", "Conv2DBackpropFilter", 8, 28, 28, 128, 3, 128, 1, false, false},
-	{"filter gradient 3x3 14x14x256 N8", "Conv2DBackpropFilter", 8, 14, 14, 256, 3, 256, 1, false, false},
-	{"filter gradient 3x3 7x7x512 N8", "Conv2DBackpropFilter", 8, 7, 7, 512, 3, 512, 1, false, false},
-	{"filter gradient 1x1 56x56x256 N8", "Conv2DBackpropFilter", 8, 56, 56, 256, 1, 64, 1, false, false},
-	{"filter gradient 7x7 224x224x3, stride 2", "Conv2DBackpropFilter", 1, 224, 224, 3, 7, 64, 2, false, false},
-	{"filter gradient LeNet 1", "Conv2DBackpropFilter", 64, 28, 28, 1, 5, 32, 1, false, false},
-	{"filter gradient LeNet 2", "Conv2DBackpropFilter", 64, 14, 14, 32, 5, 64, 1, false, false},
-	{"depthwise 3x3 56x56x144", "DepthwiseConv2dNative", 1, 56, 56, 144, 3, 1, 1, false, false},
-	{"depthwise 3x3 14x14x512", "DepthwiseConv2dNative", 1, 14, 14, 512, 3, 1, 1, false, false},
-	{"depthwise 7x7 56x56x96", "DepthwiseConv2dNative", 1, 56, 56, 96, 7, 1, 1, false, false},
-	{"depthwise 3x3 57x57x144, stride 2", "DepthwiseConv2dNative", 1, 57, 57, 144, 3, 1, 2, false, false},
+	{"3x3 56x56x64", "Conv2D", 1, 56, 56, 64, 3, 64, 1, false, false, VARYING},
+	{"3x3 28x28x128", "Conv2D", 1, 28, 28, 128, 3, 128, 1, false, false, VARYING},
+	{"3x3 14x14x256", "Conv2D", 1, 14, 14, 256, 3, 256, 1, false, false, VARYING},
+	{"3x3 7x7x512", "Conv2D", 1, 7, 7, 512, 3, 512, 1, false, false, VARYING},
+	{"3x3 7x7x512 N8", "Conv2D", 8, 7, 7, 512, 3, 512, 1, false, false, VARYING},
+	{"3x3 56x56x64, constant", "Conv2D", 1, 56, 56, 64, 3, 64, 1, false, false, DIRECT},
+	{"3x3 56x56x64, F(2,3)", "Conv2D", 1, 56, 56, 64, 3, 64, 1, false, false, F2},
+	{"3x3 56x56x64, F(4,3)", "Conv2D", 1, 56, 56, 64, 3, 64, 1, false, false, F4},
+	{"3x3 28x28x128, constant", "Conv2D", 1, 28, 28, 128, 3, 128, 1, false, false, DIRECT},
+	{"3x3 28x28x128, F(2,3)", "Conv2D", 1, 28, 28, 128, 3, 128, 1, false, false, F2},
+	{"3x3 28x28x128, F(4,3)", "Conv2D", 1, 28, 28, 128, 3, 128, 1, false, false, F4},
+	{"3x3 14x14x256, constant", "Conv2D", 1, 14, 14, 256, 3, 256, 1, false, false, DIRECT},
+	{"3x3 14x14x256, F(2,3)", "Conv2D", 1, 14, 14, 256, 3, 256, 1, false, false, F2},
+	{"3x3 7x7x512, constant", "Conv2D", 1, 7, 7, 512, 3, 512, 1, false, false, DIRECT},
+	{"3x3 112x112x64, constant", "Conv2D", 1, 112, 112, 64, 3, 64, 1, false, false, DIRECT},
+	{"3x3 112x112x64, F(2,3)", "Conv2D", 1, 112, 112, 64, 3, 64, 1, false, false, F2},
+	{"3x3 112x112x64, F(4,3)", "Conv2D", 1, 112, 112, 64, 3, 64, 1, false, false, F4},
+	{"3x3 28x28x512, constant", "Conv2D", 1, 28, 28, 512, 3, 512, 1, false, false, DIRECT},
+	{"3x3 28x28x512, F(2,3)", "Conv2D", 1, 28, 28, 512, 3, 512, 1, false, false, F2},
+	{"3x3 28x28x512, F(4,3)", "Conv2D", 1, 28, 28, 512, 3, 512, 1, false, false, F4},
+	{"3x3 14x14x512, constant", "Conv2D", 1, 14, 14, 512, 3, 512, 1, false, false, DIRECT},
+	{"3x3 14x14x512, F(2,3)", "Conv2D", 1, 14, 14, 512, 3, 512, 1, false, false, F2},
+	{"1x1 56x56x256, constant", "Conv2D", 1, 56, 56, 256, 1, 64, 1, false, false, DIRECT},
+	{"1x1 7x7x2048, constant", "Conv2D", 1, 7, 7, 2048, 1, 512, 1, false, false, DIRECT},
+	{"3x3 28x28x128 NCHW", "Conv2D", 1, 28, 28, 128, 3, 128, 1, false, true, VARYING},
+	{"3x3 57x57x64, stride 2", "Conv2D", 1, 57, 57, 64, 3, 64, 2, false, false, VARYING},
+	{"1x1 56x56x256", "Conv2D", 1, 56, 56, 256, 1, 64, 1, false, false, VARYING},
+	{"1x1 14x14x1024", "Conv2D", 1, 14, 14, 1024, 1, 256, 1, false, false, VARYING},
+	{"7x7 224x224x3, stride 2", "Conv2D", 1, 224, 224, 3, 7, 64, 2, false, false, VARYING},
+	{"11x11 227x227x3, stride 4", "Conv2D", 1, 227, 227, 3, 11, 96, 4, true, false, VARYING},
+	{"LeNet 1", "Conv2D", 64, 28, 28, 1, 5, 32, 1, false, false, VARYING},
+	{"LeNet 2", "Conv2D", 64, 14, 14, 32, 5, 64, 1, false, false, VARYING},
+	{"input gradient 3x3 56x56x64", "Conv2DBackpropInput", 1, 56, 56, 64, 3, 64, 1, false, false, VARYING},
+	{"input gradient 3x3 7x7x512", "Conv2DBackpropInput", 1, 7, 7, 512, 3, 512, 1, false, false, VARYING},
+	{"input gradient 3x3 57x57x64, stride 2", "Conv2DBackpropInput", 1, 57, 57, 64, 3, 64, 2, false, false, VARYING},
+	{"input gradient LeNet 2", "Conv2DBackpropInput", 64, 14, 14, 32, 5, 64, 1, false, false, VARYING},
+	{"filter gradient 3x3 56x56x64 N8", "Conv2DBackpropFilter", 8, 56, 56, 64, 3, 64, 1, false, false, VARYING},
+	{"filter gradient 3x3 28x28x128 N8", "Conv2DBackpropFilter", 8, 28, 28, 128, 3, 128, 1, false, false, VARYING},
+	{"filter gradient 3x3 14x14x256 N8", "Conv2DBackpropFilter", 8, 14, 14, 256, 3, 256, 1, false, false, VARYING},
+	{"filter gradient 3x3 7x7x512 N8", "Conv2DBackpropFilter", 8, 7, 7, 512, 3, 512, 1, false, false, VARYING},
+	{"filter gradient 1x1 56x56x256 N8", "Conv2DBackpropFilter", 8, 56, 56, 256, 1, 64, 1, false, false, VARYING},
+	{"filter gradient 7x7 224x224x3, stride 2", "Conv2DBackpropFilter", 1, 224, 224, 3, 7, 64, 2, false, false,
+		VARYING},
+	{"filter gradient LeNet 1", "Conv2DBackpropFilter", 64, 28, 28, 1, 5, 32, 1, false, false, VARYING},
+	{"filter gradient LeNet 2", "Conv2DBackpropFilter", 64, 14, 14, 32, 5, 64, 1, false, false, VARYING},
+	{"depthwise 3x3 56x56x144", "DepthwiseConv2dNative", 1, 56, 56, 144, 3, 1, 1, false, false, VARYING},
+	{"depthwise 3x3 14x14x512", "DepthwiseConv2dNative", 1, 14, 14, 512, 3, 1, 1, false, false, VARYING},
+	{"depthwise 7x7 56x56x96", "DepthwiseConv2dNative", 1, 56, 56, 96, 7, 1, 1, false, false, VARYING},
+	{"depthwise 3x3 57x57x144, stride 2", "DepthwiseConv2dNative", 1, 57, 57, 144, 3, 1, 2, false, false, VARYING},
 	{"depthwise input gradient 3x3 56x56x144", "DepthwiseConv2dNativeBackpropInput", 1, 56, 56, 144, 3, 1, 1, false,
-		false},
+		false, VARYING},
 	{"depthwise filter gradient 3x3 56x56x144", "DepthwiseConv2dNativeBackpropFilter", 1, 56, 56, 144, 3, 1, 1, false,
-		false},
-	{"max 2x2 LeNet 1", "MaxPool", 64, 28, 28, 32, 2, 0, 2, true, false},
-	{"max gradient 2x2 LeNet 1", "MaxPoolGrad", 64, 28, 28, 32, 2, 0, 2, true, false},
-	{"max 3x3 112x112x64, stride 2", "MaxPool", 1, 112, 112, 64, 3, 0, 2, false, false},
-	{"max gradient 3x3 112x112x64, stride 2", "MaxPoolGrad", 1, 112, 112, 64, 3, 0, 2, false, false},
-	{"average 3x3 56x56x64", "AvgPool", 1, 56, 56, 64, 3, 0, 1, false, false},
-	{"average gradient 3x3 56x56x64", "AvgPoolGrad", 1, 56, 56, 64, 3, 0, 1, false, false},
+		false, VARYING},
+	{"max 2x2 LeNet 1", "MaxPool", 64, 28, 28, 32, 2, 0, 2, true, false, VARYING},
+	{"max gradient 2x2 LeNet 1", "MaxPoolGrad", 64, 28, 28, 32, 2, 0, 2, true, false, VARYING},
+	{"max 3x3 112x112x64, stride 2", "MaxPool", 1, 112, 112, 64, 3, 0, 2, false, false, VARYING},
+	{"max gradient 3x3 112x112x64, stride 2", "MaxPoolGrad", 1, 112, 112, 64, 3, 0, 2, false, false, VARYING},
+	{"average 3x3 56x56x64", "AvgPool", 1, 56, 56, 64, 3, 0, 1, false, false, VARYING},
+	{"average gradient 3x3 56x56x64", "AvgPoolGrad", 1, 56, 56, 64, 3, 0, 1, false, false, VARYING},
 };
 
 /* A host with one thread, whose memory is used again. */
@@ -66,7 +87,9 @@ struct host {
 	void *memory[MEMORY];
 	size_t size[MEMORY];
 	int used;
-	void *out;
+	const void *prepared; /* of a constant filter */
+	enum dfg_winograd winograd;
+	bool constant;
 };
 
 static struct dfg_err *take(struct host *host, size_t bytes, void **out_memory)
@@ -105,7 +128,27 @@ static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, 
 		part(arg, i);
 }
 
-static const struct dfg_kernel_services services = {.scratch = scratch, .grow = grow, .parallel = parallel};
+static struct dfg_err *keep(struct dfg_kernel *ctx, int i, const struct dfg_preparation *preparation,
+	const void *elements, const void **out_memory)
+{
+	struct host *host = ctx->runner;
+	(void)i;
+	if (!host->prepared && host->constant) {
+		void *memory = dfg_mem->take(dfg_mem, preparation->bytes, 64);
+		preparation->make(ctx, preparation, elements, memory);
+		host->prepared = memory;
+	}
+	*out_memory = host->prepared;
+	return NULL;
+}
+
+static enum dfg_winograd winograd(struct dfg_kernel *ctx)
+{
+	return ((const struct host *)ctx->runner)->winograd;
+}
+
+static const struct dfg_kernel_services services = {
+	.scratch = scratch, .grow = grow, .parallel = parallel, .kept = keep, .winograd = winograd};
 
 /* A node with its inputs. */
 struct node {
@@ -201,7 +244,10 @@ static void build(struct node *node, int i)
 static void measure(int i, double most)
 {
 	struct node node;
-	struct host host = {0};
+	struct host host = {.constant = cases[i].constant,
+		.winograd = cases[i].constant == F2   ? DFG_WINOGRAD_2
+					: cases[i].constant == F4 ? DFG_WINOGRAD_4
+											  : DFG_NO_WINOGRAD};
 	struct dfg_tensor out = {0}, *in[3] = {&node.in[0], &node.in[1], &node.in[2]}, *outs[1] = {&out};
 	dfg_run_fn *run;
 	build(&node, i);
@@ -226,6 +272,7 @@ static void measure(int i, double most)
 	printf(most > 0 ? " %.2f of the ceiling\n" : "\n", 1e-9 * flops / best / most);
 	for (int m = 0; m < MEMORY; m++)
 		dfg_free(host.memory[m]);
+	dfg_free((void *)host.prepared);
 	for (int t = 0; t < node.n_in; t++)
 		dfg_free(node.in[t].data);
 	dfg_builder_release(&node.builder);

@@ -3,6 +3,7 @@
 
 #include "cmd/cmd.h"
 #include "formats/json.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
 #include "lib/base/pool.h"
 #include "lib/base/vector.h"
@@ -144,6 +145,18 @@ static void look_at_vectors(struct finding *f)
 	snprintf(f->value, sizeof f->value, "%s", dfg_vectors_name());
 }
 
+/* The transforms of Winograd's convolutions, which surround their products. */
+static void look_at_convolutions(struct finding *f)
+{
+	int kinds;
+	take_error(f, dfg_winograd_check(&kinds));
+	snprintf(
+		f->value, sizeof f->value, "%s; 3x3 by constant filters F(2,3), by --winograd 4 F(4,3)", dfg_product_name());
+	if (kinds && !f->err)
+		snprintf(f->value + strlen(f->value), sizeof f->value - strlen(f->value),
+			"; %d transforms equal those in plain C", kinds);
+}
+
 /* Tests the links that carry tensors between hosts with both ends here, unless --quick. */
 static void look_at_links(struct finding *f)
 {
@@ -181,6 +194,7 @@ static const struct {
 	{"limits", look_at_files},
 	{"matrix products", look_at_products},
 	{"vectors", look_at_vectors},
+	{"convolutions", look_at_convolutions},
 	{"denormals", look_at_denormals},
 	{"messages", look_at_protobuf},
 	{"operations", look_at_ops},

@@ -24,6 +24,12 @@ const struct dfg_opt dfg_execution_options[] = {
 		.help = "Fail if a loop has more iterations; 0: no limit."},
 	{"denormals", .takes = "flush|keep", .text = &S.execution.denormals,
 		.help = "Compute with floats too small to be normal as zero, which is faster, or as they are (flush)."},
+	{"winograd", .takes = "2|4", .number = &S.execution.winograd, .least = 1,
+		.help = "Compute 3x3 convolutions by constant filters from tiles of 2 by 2 outputs, or of 4 by 4, which is "
+				"faster and "
+				"less exact (2)."},
+	{"exact-conv", .flag = &S.execution.exact_conv,
+		.help = "Compute each output of a convolution as one sum of products."},
 	{"check-numerics", .flag = &S.execution.check_numerics,
 		.help = "Fail at the first node that makes a NaN or an infinity."},
 	{"schedule", .takes = "random:SEED", .text = &S.execution.schedule,

@@ -10,6 +10,7 @@ static void put_session(struct dfg_packet *packet, const struct dfg_session_opti
 	dfg_packet_put(packet, session->no_opt);
 	dfg_packet_put(packet, session->no_compiled_loops);
 	dfg_packet_put(packet, session->denormals == DFG_KEEP);
+	dfg_packet_put(packet, session->winograd);
 	dfg_packet_put(packet, session->check_numerics);
 	dfg_packet_put(packet, session->random_schedule);
 	dfg_packet_put(packet, session->schedule_seed);
@@ -25,6 +26,7 @@ static void get_session(struct dfg_packet *packet, struct dfg_session_options *o
 	out_session->no_opt = dfg_packet_get_bool(packet);
 	out_session->no_compiled_loops = dfg_packet_get_bool(packet);
 	out_session->denormals = dfg_packet_get_bool(packet) ? DFG_KEEP : DFG_FLUSH;
+	out_session->winograd = (enum dfg_winograd)dfg_packet_get_below(packet, DFG_NO_WINOGRAD + 1);
 	out_session->check_numerics = dfg_packet_get_bool(packet);
 	out_session->random_schedule = dfg_packet_get_bool(packet);
 	out_session->schedule_seed = dfg_packet_get(packet);

@@ -1,4 +1,5 @@
 #include "kernels/conv/walk.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
 #include "lib/graph/work.h"
 
@@ -68,6 +69,9 @@ struct dfg_err *dfg_convolve(
 		.make = pack_all, .arg = &packing, .form = {c->dtype, c->groups, c->group_out, dfg_conv_walk_rows(&walk)}};
 	struct dfg_conv_walk_memory memory = {0};
 	const void *packed;
+	const int t = dfg_winograd_tile(c, dfg_kernel_winograd(ctx));
+	if (t)
+		return dfg_convolve_winograd(ctx, c, t, in, filter, out);
 	dfg_work += dfg_convolution_operations(convolution);
 	DFG_TRY(dfg_conv_walk_packed_bytes(&walk, &preparation.bytes));
 	preparation.bytes += !preparation.bytes;
