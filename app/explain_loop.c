@@ -22,6 +22,8 @@ static void add_bytes(struct dfg_text *text, int64_t bytes)
 /* "read", "+=", "=", ... */
 static const char *kind_of(const struct dfg_array_access *access)
 {
+	if (access->is_rule)
+		return "by a rule";
 	if (!access->writes)
 		return "read";
 	if (access->reads)

@@ -1,5 +1,6 @@
 #include "lib/lang/apply_private.h"
 
+#include "lib/lang/rule_private.h"
 #include "lib/lang/eval_private.h"
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/number_private.h"
@@ -341,6 +342,21 @@ static struct dfg_err *total(struct dfg_eval *eval, const struct dfg_call_site *
 	return NULL;
 }
 
+/* seen(s): in a rule, the rows of the state s as the read saw it from which the slope was computed; elsewhere its value. */
+static struct dfg_err *seen(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	const struct dfg_datum *of = &site->argument[0].value;
+	struct dfg_edge edge;
+	if (of->kind != DFG_DATUM_CELL)
+		return DFG_ERR(DFG_DATA, "seen() requires the name of a state, not %s", dfg_datum_words(eval, of));
+	if (of->cell->by_rule && eval->rule)
+		DFG_TRY(dfg_rule_seen(eval, of->cell, &edge));
+	else
+		DFG_TRY(dfg_to_edge(eval, of, DFG_NO_DTYPE, &edge));
+	*out_datum = DFG_TENSOR(edge);
+	return NULL;
+}
+
 const struct dfg_builtin dfg_builtins[] = {
 	{"axes", 1, 1, axes},
 	{"dtype", 1, 1, dtype},
@@ -351,6 +367,7 @@ const struct dfg_builtin dfg_builtins[] = {
 	{"len", 1, 1, length},
 	{"rank", 1, 1, rank},
 	{"seed", 0, 0, seed},
+	{"seen", 1, 1, seen},
 	{"shape", 1, 1, shape},
 	{"step", 0, 0, step},
 	{"stream", 0, 0, stream},

@@ -1,5 +1,6 @@
 #include "lib/lang/materialise_private.h"
 
+#include "lib/lang/rule_private.h"
 #include "lib/lang/eval_private.h"
 #include "lib/lang/number_private.h"
 #include "lib/lang/ssa_private.h"
@@ -74,6 +75,8 @@ struct dfg_err *dfg_to_edge(
 		*out_edge = datum->edge;
 		return NULL;
 	case DFG_DATUM_CELL:
+		if (datum->cell->by_rule && eval->rule && dtype != DFG_RESOURCE)
+			return dfg_rule_read(eval, datum->cell, out_edge);
 		*out_edge = datum->cell->handle;
 		return dtype == DFG_RESOURCE ? NULL : dfg_view_value(eval, datum->cell, eval->region, out_edge);
 	case DFG_DATUM_DIM:

@@ -105,7 +105,7 @@ uint32_t dfg_parallel_marks(const struct dfg_parallel *parallel, struct dfg_attr
 	return n;
 }
 
-static bool is_buffered(const struct dfg_parallel *parallel, const struct dfg_cell *cell)
+bool dfg_parallel_buffers(const struct dfg_parallel *parallel, const struct dfg_cell *cell)
 {
 	for (uint32_t i = 0; parallel && i < parallel->n_buffer; i++)
 		if (parallel->buffer[i] == cell)
@@ -118,7 +118,7 @@ struct dfg_err *dfg_parallel_update(
 {
 	struct dfg_attr mark;
 	uint32_t node;
-	if (!is_buffered(eval->parallel, cell))
+	if (!dfg_parallel_buffers(eval->parallel, cell))
 		return NULL;
 	if (update == DFG_UPDATE_ASSIGN)
 		return DFG_ERR(

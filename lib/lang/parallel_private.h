@@ -30,3 +30,6 @@ uint32_t dfg_parallel_marks(const struct dfg_parallel *parallel, struct dfg_attr
  */
 DFG_MUST_CHECK struct dfg_err *dfg_parallel_update(
 	struct dfg_eval *eval, const struct dfg_cell *cell, uint8_t update, struct dfg_edge *value);
+
+/* Whether the loop, which may be NULL, buffers the variable. */
+bool dfg_parallel_buffers(const struct dfg_parallel *parallel, const struct dfg_cell *cell);

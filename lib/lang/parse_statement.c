@@ -116,7 +116,7 @@ static struct dfg_err *update(struct dfg_parser *parser, uint8_t *out_update)
 
 static struct dfg_err *parse_set(struct dfg_parser *parser, struct dfg_tree *tree)
 {
-	struct dfg_tree *part[2] = {0};
+	struct dfg_tree *part[3] = {0};
 	DFG_TRY(dfg_take_new_name(parser, &tree->text));
 	uint32_t at = dfg_peek(parser).at;
 	if (dfg_take(parser, "[")) {
@@ -127,7 +127,9 @@ static struct dfg_err *parse_set(struct dfg_parser *parser, struct dfg_tree *tre
 	}
 	DFG_TRY(update(parser, &tree->operation));
 	DFG_TRY(dfg_parse_expr(parser, &part[0]));
-	return dfg_tree_kids(parser, tree, part, 2);
+	if (dfg_take(parser, "by"))
+		DFG_TRY(dfg_parse_expr(parser, &part[2]));
+	return dfg_tree_kids(parser, tree, part, 3);
 }
 
 static struct dfg_err *named_block(struct dfg_parser *parser, struct dfg_tree *tree)

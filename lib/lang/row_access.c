@@ -70,8 +70,8 @@ static struct dfg_err *to_tensor(struct dfg_eval *eval, struct dfg_datum *datum)
 }
 
 /* Evaluates the leading subscripts among n trees; the first one has the value `first` unless it is NULL. */
-static struct dfg_err *subscripts(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_tree *const *tree,
-	uint32_t n, const struct dfg_datum *first, uint32_t *out_n, struct dfg_edge *out_edge)
+struct dfg_err *dfg_rows_subscripts(struct dfg_eval *eval, struct dfg_name_scope *bindings,
+	struct dfg_tree *const *tree, uint32_t n, const struct dfg_datum *first, uint32_t *out_n, struct dfg_edge *out_edge)
 {
 	struct dfg_datum list;
 	uint32_t leading = 0;
@@ -103,7 +103,7 @@ static struct dfg_err *call(struct dfg_eval *eval, const struct dfg_tree *tree, 
 
 static struct dfg_err *check_cell(const struct dfg_cell *cell)
 {
-	if (cell->by_rows)
+	if (cell->by_rows || cell->by_rule)
 		return DFG_ERR(
 			DFG_DATA, "'%s' is a state of the rows of an optimizer, which has no rows of its own", cell->path);
 	if (!cell->shape.rank)
@@ -117,7 +117,7 @@ struct dfg_err *dfg_rows_gather(struct dfg_eval *eval, struct dfg_name_scope *bi
 	struct dfg_edge indices;
 	uint32_t n;
 	DFG_TRY(check_cell(cell));
-	DFG_TRY(subscripts(eval, bindings, tree->kid + 1, tree->n - 1, first, &n, &indices));
+	DFG_TRY(dfg_rows_subscripts(eval, bindings, tree->kid + 1, tree->n - 1, first, &n, &indices));
 	*out_kid = 1 + n;
 	if (*out_kid < tree->n && dfg_eval_fact(eval, indices)->shape.rank != (n > 1))
 		return DFG_ERR(DFG_DATA, "a slice can follow subscripts of rows only if they are scalars");
@@ -149,7 +149,7 @@ struct dfg_err *dfg_rows_update(struct dfg_eval *eval, struct dfg_name_scope *bi
 	if (index) {
 		struct dfg_edge indices;
 		DFG_TRY(dfg_eval_at(eval, index, check_cell(cell)));
-		DFG_TRY(subscripts(eval, bindings, index->kid, index->n, NULL, &n, &indices));
+		DFG_TRY(dfg_rows_subscripts(eval, bindings, index->kid, index->n, NULL, &n, &indices));
 		op = n == 1 ? row->rows : row->slices;
 		if (n > 1 && dfg_eval_fact(eval, indices)->shape.rank == 1)
 			DFG_TRY(make_batch(eval, &indices, &value));

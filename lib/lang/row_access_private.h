@@ -21,3 +21,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_rows_gather(struct dfg_eval *eval, struct dfg
 /* Updates the variable in place as the SET tree says: all of it, or rows. value: of the variable's dtype. */
 DFG_MUST_CHECK struct dfg_err *dfg_rows_update(struct dfg_eval *eval, struct dfg_name_scope *bindings,
 	const struct dfg_tree *tree, struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node);
+
+/*
+ * Evaluates the leading subscripts among n trees, *out_n of them, to a tensor of indices or of index vectors; the first one has
+ * the value `first` unless it is NULL.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_rows_subscripts(struct dfg_eval *eval, struct dfg_name_scope *bindings,
+	struct dfg_tree *const *tree, uint32_t n, const struct dfg_datum *first, uint32_t *out_n,
+	struct dfg_edge *out_edge);

@@ -9,19 +9,19 @@
  */
 enum dfg_tree_kind {
 	/* statements */
-	DFG_TREE_BLOCK,      /* statement... */
-	DFG_TREE_ASSIGN,     /* TUPLE of NAME, TUPLE */
-	DFG_TREE_DO,         /* TUPLE: an expression statement, or a block's value */
-	DFG_TREE_INPUT,      /* text: TYPE [= expr] */
-	DFG_TREE_PARAM,      /* text: TYPE = expr */
-	DFG_TREE_STATE,      /* text: TYPE = expr */
-	DFG_TREE_OUTPUT,     /* text [= expr] */
-	DFG_TREE_CONST,      /* text = expr */
-	DFG_TREE_TARGET,     /* text BLOCK */
-	DFG_TREE_FN,         /* text, FORMALS, NULL, [TYPES], BLOCK */
-	DFG_TREE_LAYER,      /* text, FORMALS, FORMALS, [TYPES], BLOCK */
-	DFG_TREE_IMPORT,     /* text, [NAME] */
-	DFG_TREE_SET,        /* text [TUPLE of rows] =, +=, ... expr: expr, [TUPLE]; .operation: enum dfg_update */
+	DFG_TREE_BLOCK,  /* statement... */
+	DFG_TREE_ASSIGN, /* TUPLE of NAME, TUPLE */
+	DFG_TREE_DO,     /* TUPLE: an expression statement, or a block's value */
+	DFG_TREE_INPUT,  /* text: TYPE [= expr] */
+	DFG_TREE_PARAM,  /* text: TYPE = expr */
+	DFG_TREE_STATE,  /* text: TYPE = expr */
+	DFG_TREE_OUTPUT, /* text [= expr] */
+	DFG_TREE_CONST,  /* text = expr */
+	DFG_TREE_TARGET, /* text BLOCK */
+	DFG_TREE_FN,     /* text, FORMALS, NULL, [TYPES], BLOCK */
+	DFG_TREE_LAYER,  /* text, FORMALS, FORMALS, [TYPES], BLOCK */
+	DFG_TREE_IMPORT, /* text, [NAME] */
+	DFG_TREE_SET, /* text [TUPLE of rows] =, +=, ... expr [by expr]: expr, [TUPLE], [expr]; .operation: enum dfg_update */
 	DFG_TREE_ASSERT,     /* expr, STRING */
 	DFG_TREE_ON,         /* text BLOCK */
 	DFG_TREE_AFTER,      /* TUPLE, BLOCK */

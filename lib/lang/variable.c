@@ -7,6 +7,7 @@
 #include "lib/lang/number_private.h"
 #include "lib/lang/parallel_private.h"
 #include "lib/lang/row_access_private.h"
+#include "lib/lang/rule_private.h"
 #include "lib/lang/ssa_private.h"
 #include "lib/lang/type_private.h"
 
@@ -170,8 +171,13 @@ static struct dfg_err *declare_cell(
 	DFG_TRY(dfg_eval_path(eval, eval->scope, tree->text, &like.path));
 	DFG_TRY(dfg_type_shape(eval, bindings, tree->kid[0], &like.dtype, &like.shape));
 	like.by_rows = eval->rows && like.shape.rank > 0 && dfg_shape_equal(&like.shape, &eval->row_part);
-	if (like.by_rows)
-		like.shape = eval->rows->whole;
+	like.by_rule = eval->rule && dfg_shape_equal(&like.shape, &eval->row_part);
+	if (eval->rule && !like.by_rule)
+		return dfg_eval_at(eval, tree->kid[0],
+			DFG_ERR(DFG_DATA, "'%s' is %s: the state of a rule has rows like p", like.path,
+				dfg_type_words(like.dtype, &like.shape).s));
+	if (like.by_rows || like.by_rule)
+		like.shape = eval->rule ? eval->rule->whole : eval->rows->whole;
 	if (!dfg_shape_known(&like.shape))
 		return dfg_eval_at(eval, tree->kid[0],
 			DFG_ERR(DFG_DATA, "'%s' is %s, but its shape must be known while building", like.path,
@@ -221,7 +227,13 @@ static struct dfg_err *write(struct dfg_eval *eval, struct dfg_name_scope *bindi
 	const char *op = dfg_updates[tree->operation].whole;
 	bool is_function = tree->operation == DFG_UPDATE_RAISE || tree->operation == DFG_UPDATE_LOWER;
 	struct dfg_edge in[2];
+	if (cell->by_rule && eval->rule)
+		return tree->kid[1] || tree->operation != DFG_UPDATE_ASSIGN
+				   ? DFG_ERR(DFG_DATA, "a rule sets its state as `set %s = ...`", tree->text)
+				   : dfg_rule_write(eval, cell, value, out_node);
 	DFG_TRY(dfg_parallel_update(eval, cell, tree->operation, &value));
+	if (tree->kid[2])
+		return dfg_rule_update(eval, bindings, tree, cell, value, out_node);
 	if (tree->kid[1] || (tree->operation != DFG_UPDATE_ASSIGN && !is_function))
 		return dfg_rows_update(eval, bindings, tree, cell, value, out_node);
 	if (is_function) {
@@ -250,7 +262,7 @@ struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_name_scope *bindi
 	if (!err)
 		err = dfg_to_edge(eval, &datum, cell->dtype, &value);
 	if (!err && !tree->kid[1])
-		err = check_value(eval, cell, cell->by_rows ? &eval->row_part : &cell->shape, value);
+		err = check_value(eval, cell, cell->by_rows || cell->by_rule ? &eval->row_part : &cell->shape, value);
 	if (!err)
 		err = write(eval, bindings, tree, cell, value, &node);
 	eval->scope = scope;

@@ -14,6 +14,7 @@ struct dfg_cell {
 	struct dfg_edge handle, read; /* .node DFG_NONE: none; a boolean handle is made when a loop or branch needs it */
 	struct dfg_history now;       /* accesses in the root */
 	bool trainable;
+	bool by_rule; /* the state of a rule (lib/lang/rule_private.h): the rule reads and writes its rows alone */
 	bool by_rows; /* only the rows of the optimizer that declares it are read and written */
 };
 

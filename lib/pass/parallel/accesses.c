@@ -44,14 +44,18 @@ static struct dfg_err *take_access(
 	}
 	uint32_t array = array_of(a, variable, dfg_facts_of(a->facts, node->in[e]));
 	bool writes = !is_value && node->op->flags & DFG_WRITES;
+	bool is_rule = dfg_node_mark(node, "_dfg_rule", NULL); /* its owner applies it to sums of deltas */
 	bool is_update =
 		writes && !e && (node->op->role == DFG_ASSIGN || node->op->combines || node->op->elements != DFG_ELEMENTS_ALL);
 	out->access[out->n_access++] = (struct dfg_array_access){
 		.node = n,
 		.array = array,
-		.reads = !is_update,
+		.reads = !is_update && !is_rule,
 		.writes = writes,
-		.combines = is_update ? node->op->combines : DFG_MEANS_NOTHING,
+		.is_rule = is_rule,
+		.combines = is_rule     ? DFG_MEANS_SUM
+					: is_update ? node->op->combines
+								: DFG_MEANS_NOTHING,
 	};
 	out->array[array].is_written |= writes;
 	return NULL;
@@ -139,7 +143,7 @@ static void find_accumulators(struct dfg_loop_dependences *out)
 			const struct dfg_array_access *access = &out->access[k];
 			if (access->array != i)
 				continue;
-			array->is_accumulator &= !access->reads;
+			array->is_accumulator &= !access->reads && !access->is_rule;
 			array->commutes &= !access->writes || (commutes(access->combines) && (!by || by == access->combines));
 			by = access->writes ? access->combines : by;
 		}

@@ -54,6 +54,7 @@ struct dfg_distance {
 struct dfg_array_access {
 	uint32_t node, array;
 	bool reads, writes;
+	bool is_rule; /* of the rule by which rows of a buffered variable are updated, or of its states: mark `_dfg_rule` */
 	enum dfg_meaning combines; /* of a write: lib/graph/op.h */
 	struct dfg_subscript *subscript;
 	uint32_t n_subscript; /* leading ones; further axes are accessed whole */

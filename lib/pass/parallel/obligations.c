@@ -201,6 +201,12 @@ static struct dfg_err *check_buffers(struct dfg_loop_analysis *a)
 	}
 	for (uint32_t i = 0; i < out->n_access; i++) {
 		const struct dfg_loop_array *array = &out->array[out->access[i].array];
+		if (out->access[i].is_rule && !array->is_buffered)
+			errors = dfg_err_join(errors, DFG_ERR(DFG_DATA,
+											  "node '%s' (%s): the mark `_dfg_rule` belongs to the rule of a buffered "
+											  "variable, and '%s' is not buffered",
+											  a->graph->node[out->access[i].node].name,
+											  a->graph->node[out->access[i].node].op_name, array->name));
 		if (array->is_buffered && out->access[i].writes && mark[i] == DFG_NONE)
 			errors = dfg_err_join(
 				errors, mark_error(a, out->access[i].node, array->name, "but this update has no mark `_dfg_buffer`"));
