@@ -5,7 +5,7 @@ if exists('b:current_syntax')
 endif
 
 syntax keyword dfgDeclaration input param state output const target fn layer import as
-syntax keyword dfgStatement set assert on after yield next
+syntax keyword dfgStatement by set assert on after yield next
 syntax keyword dfgConditional if else case static
 syntax keyword dfgRepeat loop parallel for in while with
 syntax keyword dfgOperator and or not

@@ -144,6 +144,7 @@ target go {
         set best[argmax(z[:4])] max= max(z)
         set low[0] min= min(q)
         set total += q * a
+        set total -= q
         set minus -= product(p)
         yield stack([z[-1], q[1, 2], z[k[i] - 5], where(o > 1, a[1], 0.0)])
     }

@@ -196,7 +196,7 @@ static struct dfg_err *visit(struct dfg_batch *b, uint32_t n)
 		DFG_TRY(dfg_batch_check_branch(b, n));
 		DFG_TRY(dfg_batch_is_selection(b, n, &selects));
 	}
-	if (writes && (!b->singly || b->array_of[n]))
+	if (writes && (!b->singly || b->update_of[n]))
 		return dfg_batch_update(b, n);
 	return !b->singly && (selects || has_varying(b, n)) ? dfg_batch_apply(b, n) : NULL;
 }

@@ -25,12 +25,12 @@ struct dfg_batch {
 	uint32_t n_old; /* nodes that the graph had at first */
 	struct dfg_batched *of; /* by tensor of these (facts.first) */
 	uint32_t *instead;      /* by node of these: the node that replaces it; itself if it stays */
-	uint32_t *array_of;     /* by node of these: 1 + the array that it updates, if that is an accumulator */
+	uint32_t *update_of;    /* by node of these: 1 + its number among the accesses, if it updates an accumulator */
 	struct dfg_edge number; /* of the iterations, from 0 */
 	struct dfg_edge block;  /* the space block of each, i32 */
 	struct dfg_edge count;  /* i32[1]: the number of iterations; not if singly */
 	struct dfg_edge
-		*partial; /* by array: the handle, in the body, of its partial results by block; node DFG_NONE: none */
+		*partial; /* by access: the handle, in the body, of its partial results by block; node DFG_NONE: none */
 };
 
 /* The new tensor of an old one. */

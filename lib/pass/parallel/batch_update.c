@@ -104,10 +104,10 @@ static struct dfg_err *partial_indices(
 }
 
 /* Combines with the partial result of the iteration's block. The variable's token orders this update as it did the old one. */
-static struct dfg_err *accumulate(struct dfg_batch *b, uint32_t n, uint32_t array)
+static struct dfg_err *accumulate(struct dfg_batch *b, uint32_t n, uint32_t access)
 {
 	const struct dfg_node node = b->builder->graph->node[n];
-	struct dfg_edge in[3] = {b->partial[array]}, token, handle = dfg_batch_of(b, node.in[0]).edge, axis;
+	struct dfg_edge in[3] = {b->partial[access]}, token, handle = dfg_batch_of(b, node.in[0]).edge, axis;
 	if (node.op->elements == DFG_ELEMENTS_ALL) {
 		DFG_TRY(dfg_batch_int(b, b->singly ? 0 : 1, &axis));
 		DFG_TRY(dfg_batch_build(b, n, "ExpandDims", (struct dfg_edge[]){b->block, axis}, 2, NULL, 0, &in[1]));
@@ -129,8 +129,8 @@ struct dfg_err *dfg_batch_update(struct dfg_batch *b, uint32_t n)
 	struct dfg_edge in[3];
 	if (b->loops->of[n] != b->loop->loop)
 		return dfg_batch_refuse(b, n, "it is in a loop of the body");
-	if (b->array_of[n])
-		return accumulate(b, n, b->array_of[n] - 1);
+	if (b->update_of[n])
+		return accumulate(b, n, b->update_of[n] - 1);
 	if (node.op->elements == DFG_ELEMENTS_ALL || node.n_in != 3)
 		return dfg_batch_refuse(b, n, "it replaces a whole variable");
 	in[0] = dfg_batch_of(b, node.in[0]).edge;

@@ -236,13 +236,13 @@ static struct dfg_err *begin(struct dfg_blocking *k, uint32_t **out_order)
 	k->frame = &loops->loop[b->loop->loop];
 	b->of = dfg_arena_zeros(b->arena, tensors + 1u, sizeof *b->of);
 	b->instead = dfg_arena_zeros(b->arena, graph->count, sizeof *b->instead);
-	b->array_of = dfg_arena_zeros(b->arena, graph->count, sizeof *b->array_of);
-	b->partial = dfg_arena_zeros(b->arena, b->loop->n_array + 1, sizeof *b->partial);
-	k->total = dfg_arena_zeros(b->arena, b->loop->n_array + 1, sizeof *k->total);
+	b->update_of = dfg_arena_zeros(b->arena, graph->count, sizeof *b->update_of);
+	b->partial = dfg_arena_zeros(b->arena, b->loop->n_access + 1, sizeof *b->partial);
+	k->total = dfg_arena_zeros(b->arena, b->loop->n_access + 1, sizeof *k->total);
 	struct dfg_coordinates *c = &k->coordinates;
 	c->of = dfg_arena_zeros(b->arena, b->loop->n_coordinate + 1, sizeof *c->of);
 	c->scope = dfg_arena_print(b->arena, "%.*s/blocks", (int)b->loop->name.length, b->loop->name.s);
-	if (!b->of || !b->instead || !b->array_of || !b->partial || !k->total || !c->of || !c->scope)
+	if (!b->of || !b->instead || !b->update_of || !b->partial || !k->total || !c->of || !c->scope)
 		return dfg_no_memory("the blocks of a loop");
 	for (uint32_t i = 0; i < tensors; i++)
 		b->of[i].edge.node = DFG_NONE;

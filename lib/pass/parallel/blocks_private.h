@@ -11,7 +11,7 @@ struct dfg_blocking {
 	struct dfg_coordinates coordinates;
 	const struct dfg_loop *frame;
 	struct dfg_edge schedule; /* output 0 of its node */
-	struct dfg_edge *total;   /* by array: the variable with its partial results; node DFG_NONE: none */
+	struct dfg_edge *total;   /* by access: the variable with its partial results; node DFG_NONE: none */
 	uint32_t *made;           /* nodes that combine partial results, which wait for the loop itself */
 	uint32_t n_made;
 };

@@ -3,19 +3,15 @@
 #include <math.h>
 #include <string.h>
 
+static struct dfg_graph *graph_of(const struct dfg_blocking *k)
+{
+	return k->batch.builder->graph;
+}
+
 static struct dfg_err *node(struct dfg_blocking *k, const char *op, const struct dfg_edge *in, uint32_t n_in,
 	const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out)
 {
 	return dfg_coordinates_node(&k->coordinates, op, in, n_in, attr, n_attr, out);
-}
-
-/* The first update of the array. */
-static const struct dfg_array_access *update_of(const struct dfg_loop_dependences *loop, uint32_t array)
-{
-	for (uint32_t a = 0; a < loop->n_access; a++)
-		if (loop->access[a].array == array && loop->access[a].writes)
-			return &loop->access[a];
-	return NULL;
 }
 
 /* The value that leaves others as they are. */
@@ -59,35 +55,34 @@ static struct dfg_err *make_variable(struct dfg_blocking *k, const struct dfg_ha
 	return node(k, "AssignVariableOp", in, 2, NULL, 0, out_set);
 }
 
-static struct dfg_err *make_partial(struct dfg_blocking *k, uint32_t array)
+static struct dfg_err *make_partial(struct dfg_blocking *k, uint32_t access)
 {
 	struct dfg_batch *b = &k->batch;
-	const struct dfg_array_access *update = update_of(b->loop, array);
+	const struct dfg_array_access *update = &b->loop->access[access];
 	const struct dfg_handle_type *holds = dfg_batch_fact(b, b->builder->graph->node[update->node].in[0])->holds;
 	struct dfg_edge set;
 	if (!holds || holds->dtype == DFG_NO_DTYPE || !dfg_shape_known(&holds->shape) || holds->shape.rank == DFG_RANK_MAX)
 		return DFG_ERR(
-			DFG_DATA, "the shape of accumulator '%s' is not known before it runs", b->loop->array[array].name);
-	DFG_TRY(make_variable(k, holds, update->combines, &k->total[array], &set));
-	DFG_TRY(dfg_batch_enter(b, k->total[array], &b->partial[array]));
-	return dfg_node_add_control(b->builder->graph, b->partial[array].node, set.node);
+			DFG_DATA, "the shape of accumulator '%s' is not known before it runs", b->loop->array[update->array].name);
+	DFG_TRY(make_variable(k, holds, update->combines, &k->total[access], &set));
+	DFG_TRY(dfg_batch_enter(b, k->total[access], &b->partial[access]));
+	return dfg_node_add_control(b->builder->graph, b->partial[access].node, set.node);
 }
 
+/* Each update has its own, so that their order within an iteration does not matter. */
 struct dfg_err *dfg_blocking_partials(struct dfg_blocking *k)
 {
 	struct dfg_batch *b = &k->batch;
 	const struct dfg_loop_dependences *loop = b->loop;
-	for (uint32_t i = 0; i < loop->n_array; i++)
-		k->total[i] = b->partial[i] = (struct dfg_edge){DFG_NONE, 0};
 	for (uint32_t a = 0; a < loop->n_access; a++) {
 		const struct dfg_array_access *access = &loop->access[a];
+		k->total[a] = b->partial[a] = (struct dfg_edge){DFG_NONE, 0};
 		if (!loop->array[access->array].is_accumulator)
 			continue;
 		if (!dfg_batch_has_partial(&b->builder->graph->node[access->node]))
 			return dfg_batch_refuse(b, access->node, "updates of an accumulator by it have no blocks");
-		b->array_of[access->node] = access->array + 1;
-		if (k->total[access->array].node == DFG_NONE)
-			DFG_TRY(make_partial(k, access->array));
+		b->update_of[access->node] = a + 1;
+		DFG_TRY(make_partial(k, a));
 	}
 	return NULL;
 }
@@ -125,6 +120,18 @@ static struct dfg_err *halve(struct dfg_blocking *k, const char *op, int64_t cou
 	in[1] = rest;
 	DFG_TRY(dfg_build_ints(k->batch.builder, k->coordinates.scope, DFG_I32, NULL, (int64_t[]){0}, &in[2]));
 	return node(k, "ConcatV2", in, 3, NULL, 0, x);
+}
+
+/* The only row of x. */
+static struct dfg_err *only_row(struct dfg_blocking *k, struct dfg_edge *x)
+{
+	const struct dfg_attr mask = DFG_ATTR_I("shrink_axis_mask", 1);
+	const struct dfg_shape one = DFG_SHAPE_VECTOR(1);
+	struct dfg_edge cut[4] = {*x};
+	DFG_TRY(dfg_build_ints(k->batch.builder, k->coordinates.scope, DFG_I32, &one, (int64_t[]){0}, &cut[1]));
+	DFG_TRY(dfg_build_ints(k->batch.builder, k->coordinates.scope, DFG_I32, &one, (int64_t[]){1}, &cut[2]));
+	cut[3] = cut[2];
+	return node(k, "StridedSlice", cut, 4, &mask, 1, x);
 }
 
 /* A node that waits for the exits; it is not made to wait for itself. */
@@ -214,40 +221,42 @@ static struct dfg_err *delay_readers(struct dfg_blocking *k, uint32_t exit, uint
 	return NULL;
 }
 
-static struct dfg_err *make_total(struct dfg_blocking *k, uint32_t array, uint32_t *exit)
+/* before: the node that has combined an earlier update of the variable, and becomes that of this one. exit is scratch. */
+static struct dfg_err *make_total(struct dfg_blocking *k, uint32_t access, uint32_t *before, uint32_t *exit)
 {
-	const struct dfg_array_access *update = update_of(k->batch.loop, array);
+	const struct dfg_array_access *update = &k->batch.loop->access[access];
 	const struct dfg_loop_variable *variable;
-	struct dfg_edge handle = handle_outside(k, k->batch.builder->graph->node[update->node].in[0], &variable);
+	struct dfg_edge handle = handle_outside(k, graph_of(k)->node[update->node].in[0], &variable);
 	enum dfg_dtype dtype = dfg_batch_fact(&k->batch, handle)->holds->dtype;
-	const struct dfg_attr type = DFG_ATTR_T("dtype", dtype), mask = DFG_ATTR_I("shrink_axis_mask", 1);
-	uint32_t n_exit = find_exits(k, variable, exit);
-	struct dfg_edge x, cut[4], last;
-	DFG_TRY(node(k, "ReadVariableOp", &k->total[array], 1, &type, 1, &x));
-	DFG_TRY(after(k, x, exit, n_exit));
+	const struct dfg_attr type = DFG_ATTR_T("dtype", dtype);
+	uint32_t n_exit = find_exits(k, variable, exit), n_wait = n_exit;
+	struct dfg_edge x, last;
+	if (*before != DFG_NONE)
+		exit[n_wait++] = *before;
+	DFG_TRY(node(k, "ReadVariableOp", &k->total[access], 1, &type, 1, &x));
+	DFG_TRY(after(k, x, exit, n_wait));
 	for (int64_t count = k->options->blocks; count > 1; count = (count + 1) / 2)
 		DFG_TRY(halve(k, combiner(update->combines), count, &x));
-	const struct dfg_shape one = DFG_SHAPE_VECTOR(1);
-	cut[0] = x;
-	DFG_TRY(dfg_build_ints(k->batch.builder, k->coordinates.scope, DFG_I32, &one, (int64_t[]){0}, &cut[1]));
-	DFG_TRY(dfg_build_ints(k->batch.builder, k->coordinates.scope, DFG_I32, &one, (int64_t[]){1}, &cut[2]));
-	cut[3] = cut[2];
-	DFG_TRY(node(k, "StridedSlice", cut, 4, &mask, 1, &x));
-	DFG_TRY(assign_total(k, handle, dtype, update->combines, x, exit, n_exit, &last));
+	DFG_TRY(only_row(k, &x));
+	DFG_TRY(assign_total(k, handle, dtype, update->combines, x, exit, n_wait, &last));
 	for (uint32_t i = 0; i < n_exit; i++)
 		DFG_TRY(delay_readers(k, exit[i], last.node));
+	*before = last.node;
 	return NULL;
 }
 
 struct dfg_err *dfg_blocking_totals(struct dfg_blocking *k)
 {
 	const struct dfg_loop_dependences *loop = k->batch.loop;
-	uint32_t *exit = dfg_arena_zeros(k->batch.arena, k->batch.n_old, sizeof *exit);
-	k->made = dfg_arena_zeros(k->batch.arena, loop->n_array * 4 + 1, sizeof *k->made);
-	if (!exit || !k->made)
+	uint32_t *exit = dfg_arena_zeros(k->batch.arena, k->batch.n_old + 1u, sizeof *exit);
+	uint32_t *before = dfg_arena_zeros(k->batch.arena, loop->n_array + 1, sizeof *before);
+	k->made = dfg_arena_zeros(k->batch.arena, loop->n_access * 4 + 1, sizeof *k->made);
+	if (!exit || !before || !k->made)
 		return dfg_no_memory("the accumulators of a loop");
 	for (uint32_t array = 0; array < loop->n_array; array++)
-		if (k->total[array].node != DFG_NONE)
-			DFG_TRY(make_total(k, array, exit));
+		before[array] = DFG_NONE;
+	for (uint32_t a = 0; a < loop->n_access; a++)
+		if (k->total[a].node != DFG_NONE)
+			DFG_TRY(make_total(k, a, &before[loop->access[a].array], exit));
 	return NULL;
 }
