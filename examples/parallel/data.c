@@ -27,7 +27,8 @@ static int32_t skewed(int n)
 enum draws { UNIFORM, NORMAL, EVEN, SKEWED };
 
 /* Writes `count` numbers of that kind, integers below `below`. */
-static void put(const char *folder, const char *name, enum draws kind, size_t count, const char *shape, int below)
+static void write_numbers(
+	const char *folder, const char *name, enum draws kind, size_t count, const char *shape, int below)
 {
 	char path[1000];
 	void *data = malloc(count * 4 + 1);
@@ -45,43 +46,44 @@ static void put(const char *folder, const char *name, enum draws kind, size_t co
 	free(data);
 }
 
-static void put_rows(const char *folder, const char *name, enum draws kind, size_t rows, size_t width, int below)
+static void write_rows(const char *folder, const char *name, enum draws kind, size_t rows, size_t width, int below)
 {
 	char shape[60];
 	snprintf(shape, sizeof shape, width ? "%zu, %zu" : "%zu", rows, width);
-	put(folder, name, kind, rows * (width ? width : 1), shape, below);
+	write_numbers(folder, name, kind, rows * (width ? width : 1), shape, below);
 }
 
 int main(int count, char **word)
 {
 	const char *name = count > 2 ? word[1] : "", *to = count > 2 ? word[2] : "";
 	size_t n = count > 3 ? strtoul(word[3], NULL, 10) : 80;
-	int rows = count > 4 ? atoi(word[4]) : 12, columns = count > 5 ? atoi(word[5]) : 9;
+	int rows = count > 4 ? (int)strtol(word[4], NULL, 10) : 12,
+		columns = count > 5 ? (int)strtol(word[5], NULL, 10) : 9;
 	if (!strcmp(name, "mf")) {
-		put_rows(to, "user", SKEWED, n, 0, rows);
-		put_rows(to, "item", SKEWED, n, 0, columns);
-		put_rows(to, "rating", UNIFORM, n, 0, 0);
+		write_rows(to, "user", SKEWED, n, 0, rows);
+		write_rows(to, "item", SKEWED, n, 0, columns);
+		write_rows(to, "rating", UNIFORM, n, 0, 0);
 	} else if (!strcmp(name, "kmeans")) {
-		put_rows(to, "x", NORMAL, n, 3, 0);
-		put_rows(to, "first", NORMAL, 4, 3, 0);
+		write_rows(to, "x", NORMAL, n, 3, 0);
+		write_rows(to, "first", NORMAL, 4, 3, 0);
 	} else if (!strcmp(name, "histogram")) {
-		put_rows(to, "leaf", EVEN, n, 0, 4);
-		put_rows(to, "bin", SKEWED, n, 3, 8);
-		put_rows(to, "slopes", NORMAL, n, 2, 0);
+		write_rows(to, "leaf", EVEN, n, 0, 4);
+		write_rows(to, "bin", SKEWED, n, 3, 8);
+		write_rows(to, "slopes", NORMAL, n, 2, 0);
 	} else if (!strcmp(name, "align")) {
-		put_rows(to, "s", EVEN, n, 0, 4);
-		put_rows(to, "t", EVEN, (size_t)rows, 0, 4);
+		write_rows(to, "s", EVEN, n, 0, 4);
+		write_rows(to, "t", EVEN, (size_t)rows, 0, 4);
 	} else if (!strcmp(name, "lda")) {
-		put_rows(to, "doc", EVEN, n, 0, 6);
-		put_rows(to, "word", SKEWED, n, 0, 15);
-		put_rows(to, "u", UNIFORM, n, 0, 0);
+		write_rows(to, "doc", EVEN, n, 0, 6);
+		write_rows(to, "word", SKEWED, n, 0, 15);
+		write_rows(to, "u", UNIFORM, n, 0, 0);
 	} else if (!strcmp(name, "word2vec")) {
-		put_rows(to, "center", SKEWED, n, 0, 20);
-		put_rows(to, "context", SKEWED, n, 0, 20);
-		put_rows(to, "noise", EVEN, n, 3, 20);
+		write_rows(to, "center", SKEWED, n, 0, 20);
+		write_rows(to, "context", SKEWED, n, 0, 20);
+		write_rows(to, "noise", EVEN, n, 3, 20);
 	} else if (!strcmp(name, "slr")) {
-		put_rows(to, "ids", SKEWED, n, 5, 40);
-		put_rows(to, "label", EVEN, n, 0, 2);
+		write_rows(to, "ids", SKEWED, n, 5, 40);
+		write_rows(to, "label", EVEN, n, 0, 2);
 	} else {
 		fprintf(stderr, "usage: data mf|kmeans|histogram|align|lda|word2vec|slr DIR [N [ROWS [COLUMNS]]]\n");
 		return 2;

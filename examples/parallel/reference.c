@@ -1,6 +1,6 @@
 /*
- * What the examples compute, one iteration after the other: reference NAME DIR reads the data of DIR and prints the results, a
- * number on a line, in the order of the program's outputs.
+ * The computations of the examples, one iteration after the other: reference NAME DIR reads the data of DIR and prints the
+ * results, a number on a line, in the order of the program's outputs.
  */
 #include "npy.h"
 
@@ -8,7 +8,7 @@
 
 static const char *folder;
 
-static void *get(const char *name, size_t *count)
+static void *read_numbers(const char *name, size_t *count)
 {
 	char path[1000];
 	size_t ignored;
@@ -33,8 +33,8 @@ static void mf(void)
 {
 	enum { USERS = 12, ITEMS = 9, RANK = 4 };
 	size_t n;
-	int32_t *user = get("user", &n), *item = get("item", NULL);
-	float *rating = get("rating", NULL), w[USERS][RANK], h[ITEMS][RANK], squares = 0;
+	int32_t *user = read_numbers("user", &n), *item = read_numbers("item", NULL);
+	float *rating = read_numbers("rating", NULL), w[USERS][RANK], h[ITEMS][RANK], squares = 0;
 	for (int k = 0; k < RANK; k++) {
 		for (int u = 0; u < USERS; u++)
 			w[u][k] = 0.3f;
@@ -67,7 +67,7 @@ static void kmeans(void)
 {
 	enum { CLUSTERS = 4, WIDTH = 3 };
 	size_t n;
-	float *x = get("x", &n), *center = get("first", NULL);
+	float *x = read_numbers("x", &n), *center = read_numbers("first", NULL);
 	int32_t count[CLUSTERS];
 	n /= WIDTH;
 	for (int pass = 0; pass < 3; pass++) {
@@ -101,8 +101,8 @@ static void histogram(void)
 	static float sum[LEAVES][FEATURES][BINS][2];
 	static int32_t count[LEAVES][FEATURES][BINS];
 	size_t n;
-	int32_t *leaf = get("leaf", &n), *bin = get("bin", NULL);
-	float *slope = get("slopes", NULL);
+	int32_t *leaf = read_numbers("leaf", &n), *bin = read_numbers("bin", NULL);
+	float *slope = read_numbers("slopes", NULL);
 	for (size_t i = 0; i < n; i++)
 		for (int j = 0; j < FEATURES; j++) {
 			int b = bin[i * FEATURES + (size_t)j];
@@ -119,7 +119,7 @@ static void align(void)
 	enum { WIDTH = 65 };
 	static int32_t d[WIDTH][WIDTH];
 	size_t n, m;
-	int32_t *s = get("s", &n), *t = get("t", &m), best = 0;
+	int32_t *s = read_numbers("s", &n), *t = read_numbers("t", &m), best = 0;
 	for (size_t i = 1; i <= n; i++)
 		for (size_t j = 1; j <= m; j++) {
 			int32_t score = d[i - 1][j - 1] + (s[i - 1] == t[j - 1] ? 2 : -1);
@@ -138,8 +138,8 @@ static void lda(void)
 	enum { DOCUMENTS = 6, WORDS = 15, TOPICS = 4 };
 	int32_t by_doc[DOCUMENTS][TOPICS] = {{0}}, by_word[WORDS][TOPICS] = {{0}}, total[TOPICS] = {0};
 	size_t n;
-	int32_t *doc = get("doc", &n), *word = get("word", NULL), *topic = malloc(n * sizeof *topic + 1);
-	float *u = get("u", NULL);
+	int32_t *doc = read_numbers("doc", &n), *word = read_numbers("word", NULL), *topic = malloc(n * sizeof *topic + 1);
+	float *u = read_numbers("u", NULL);
 	for (int pass = -1; topic && pass < 3; pass++)
 		for (size_t i = 0; i < n; i++) {
 			float sum[TOPICS];
@@ -168,7 +168,8 @@ static void word2vec(void)
 	enum { WORDS = 20, WIDTH = 6, NEGATIVES = 3, OTHERS = 1 + NEGATIVES };
 	static float inner[WORDS][WIDTH], outer[WORDS][WIDTH];
 	size_t n;
-	int32_t *center = get("center", &n), *context = get("context", NULL), *noise = get("noise", NULL);
+	int32_t *center = read_numbers("center", &n), *context = read_numbers("context", NULL),
+			*noise = read_numbers("noise", NULL);
 	for (int w = 0; w < WORDS; w++)
 		for (int k = 0; k < WIDTH; k++)
 			inner[w][k] = 0.1f, outer[w][k] = 0.2f;
@@ -203,7 +204,7 @@ static void slr(void)
 	enum { FEATURES = 40, NONZERO = 5 };
 	float weight[FEATURES] = {0}, squares[FEATURES], loss = 0;
 	size_t n;
-	int32_t *ids = get("ids", NULL), *label = get("label", &n);
+	int32_t *ids = read_numbers("ids", NULL), *label = read_numbers("label", &n);
 	for (int f = 0; f < FEATURES; f++)
 		squares[f] = 1;
 	for (int pass = 0; pass < 3; pass++) {

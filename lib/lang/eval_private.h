@@ -50,7 +50,7 @@ struct dfg_eval {
 
 	const struct dfg_optimizer_rows *rows; /* an optimizer of rows, or NULL */
 	struct dfg_shape row_part;             /* the shape of those of p */
-	struct dfg_rule *rule;                 /* that is applied to rows of a variable, or NULL: lib/lang/rule_private.h */
+	struct dfg_row_rule *rule;             /* that is applied to rows of a variable, or NULL: lib/lang/rule_private.h */
 
 	/* The location of an error: that of the innermost expression or, for one in the library, of the user's call. */
 	bool is_located;

@@ -31,12 +31,12 @@ static struct dfg_err *gather(struct dfg_eval *eval, struct dfg_cell *cell, cons
 	return call(eval, "ResourceGather", argument, 3, mark, out_edge);
 }
 
-static const char *mark_of(const struct dfg_rule *rule)
+static const char *mark_of(const struct dfg_row_rule *rule)
 {
 	return rule->is_buffered ? "_dfg_rule" : NULL;
 }
 
-static struct dfg_rule_state *find_state(struct dfg_rule *rule, const struct dfg_cell *cell)
+static struct dfg_row_rule_state *find_state(struct dfg_row_rule *rule, const struct dfg_cell *cell)
 {
 	for (uint32_t i = 0; i < rule->n_state; i++)
 		if (rule->state[i].cell == cell)
@@ -45,22 +45,22 @@ static struct dfg_rule_state *find_state(struct dfg_rule *rule, const struct dfg
 }
 
 static struct dfg_err *keep_state(
-	struct dfg_rule *rule, const struct dfg_cell *cell, struct dfg_edge value, bool is_set)
+	struct dfg_row_rule *rule, const struct dfg_cell *cell, struct dfg_edge value, bool is_set)
 {
-	struct dfg_rule_state *state = find_state(rule, cell);
+	struct dfg_row_rule_state *state = find_state(rule, cell);
 	if (!state && rule->n_state == sizeof rule->state / sizeof *rule->state)
 		return DFG_ERR(DFG_DATA, "a rule has more than %u states", rule->n_state);
 	if (!state)
 		state = &rule->state[rule->n_state++];
-	*state = (struct dfg_rule_state){cell, value, is_set};
+	*state = (struct dfg_row_rule_state){cell, value, is_set};
 	return NULL;
 }
 
 /* Rows are distinct, so that rows that were set, or read before, are known. */
 struct dfg_err *dfg_rule_read(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge *out_edge)
 {
-	struct dfg_rule *rule = eval->rule;
-	const struct dfg_rule_state *state = find_state(rule, cell);
+	struct dfg_row_rule *rule = eval->rule;
+	const struct dfg_row_rule_state *state = find_state(rule, cell);
 	if (state) {
 		*out_edge = state->value;
 		return NULL;
@@ -89,8 +89,8 @@ struct dfg_err *dfg_rule_write(struct dfg_eval *eval, struct dfg_cell *cell, str
 
 struct dfg_err *dfg_rule_seen(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge *out_edge)
 {
-	const struct dfg_rule *rule = eval->rule;
-	const struct dfg_rule_state *state = find_state(eval->rule, cell);
+	const struct dfg_row_rule *rule = eval->rule;
+	const struct dfg_row_rule_state *state = find_state(eval->rule, cell);
 	if (state && state->is_set)
 		return DFG_ERR(DFG_DATA, "seen(%s) must come before the rule sets it", cell->path);
 	DFG_TRY(gather(eval, cell, mark_of(rule), out_edge));
@@ -200,7 +200,7 @@ static struct dfg_err *update(struct dfg_eval *eval, const struct dfg_tree *tree
 struct dfg_err *dfg_rule_update(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	struct dfg_cell *cell, struct dfg_edge slope, uint32_t *out_node)
 {
-	struct dfg_rule rule = {.tree = tree->kid[2],
+	struct dfg_row_rule rule = {.tree = tree->kid[2],
 		.region = eval->region,
 		.whole = cell->shape,
 		.is_buffered = dfg_parallel_buffers(eval->parallel, cell)};

@@ -6,13 +6,13 @@
  * The application of an optimizer to rows: `set w[ids] -= g by adagrad(lr = 0.1)`. The layer gets the rows of w as p, the sums of
  * g by row, and step(); its `state` of the shape of p has a row for each row of w, of which it reads and sets those at ids.
  */
-struct dfg_rule {
+struct dfg_row_rule {
 	const struct dfg_tree *tree;     /* its call, for errors */
 	struct dfg_edge indices;         /* a vector of distinct rows */
 	struct dfg_shape whole;          /* of the variable */
 	bool is_buffered;                /* its accesses get the mark `_dfg_rule` */
 	const struct dfg_region *region; /* where it is applied */
-	struct dfg_rule_state {
+	struct dfg_row_rule_state {
 		const struct dfg_cell *cell;
 		struct dfg_edge value; /* its present rows */
 		bool is_set;           /* the rule has set them */
