@@ -19,7 +19,9 @@ struct dfg_err *dfg_placement_hosts(
 		return dfg_ranks_hosts(placement->ranks, arena, out_hosts);
 	}
 	if (!strcmp(placement->hosts, "mpi") || !strcmp(placement->hosts, "slurm"))
-		return DFG_ERR(DFG_USAGE, "--hosts %s is for dfg run, whose workers are the ranks of a job: give local:N here",
+		return DFG_ERR(DFG_USAGE,
+			"--hosts %s is for dfg run, test and bench allreduce, whose workers are the ranks of a job: give local:N "
+			"here",
 			placement->hosts);
 	if (!placement->secret_file)
 		return dfg_err_note(dfg_hosts_read(placement->hosts, arena, out_hosts), "--hosts");

@@ -2,6 +2,7 @@
 #include "app/replication.h"
 
 #include "cmd/bench.h"
+#include "cmd/ranks.h"
 #include "cmd/shared_options.h"
 
 #include <inttypes.h>
@@ -61,7 +62,12 @@ struct dfg_err *dfg_bench_run_allreduce(struct dfg_run_options *unused)
 		.algorithm = dfg_shared.replication.all_reduce,
 		.execution = &dfg_shared.execution,
 		.report = &dfg_stderr};
-	DFG_TRY(dfg_bench_allreduce(&asked, &options, dfg_globals.json ? put_json : put_text, &printing));
+	struct dfg_err *err = dfg_ranks_begin(0);
+	if (!err)
+		err = dfg_bench_allreduce(&asked, &options, dfg_globals.json ? put_json : put_text, &printing);
+	dfg_ranks_end();
+	if (err)
+		return err;
 	if (dfg_globals.json && asked.verified)
 		printf("], \"verified\": true}\n");
 	else if (dfg_globals.json)

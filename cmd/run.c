@@ -1,18 +1,16 @@
 #include "cmd/run_command.h"
 
-#include "app/mpi_run.h"
 #include "cmd/graph.h"
 #include "cmd/launch_table.h"
 #include "cmd/progress.h"
+#include "cmd/ranks.h"
 #include "cmd/shared_options.h"
 #include "lib/base/text.h"
-#include "remote/slurm.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 #define O run_options
@@ -316,43 +314,6 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	return err;
 }
 
-static struct dfg_slurm slurm;
-
-/* --hosts slurm: srun starts the workers. */
-static struct dfg_err *start_tasks(void)
-{
-	const struct dfg_slurm_options options = {dfg_shared.distribution.transport, dfg_shared.distribution.lease,
-		dfg_shared.execution.memory_limit, dfg_shared.execution.timeout};
-	if (restarts)
-		return DFG_ERR(DFG_USAGE, "--restarts cannot be used with --hosts slurm: one srun starts all workers");
-	DFG_TRY(dfg_slurm_start(&options, &slurm));
-	dfg_shared.placement.ranks = &slurm.ranks;
-	return NULL;
-}
-
-/* --hosts mpi: all but the launcher are workers now, and end here. */
-static struct dfg_err *take_ranks(void)
-{
-	int status;
-	const struct dfg_mpi_run_options options = {
-		dfg_shared.distribution.transport, dfg_shared.distribution.lease, dfg_shared.execution.timeout, _exit};
-	if (dfg_shared.placement.hosts && !strcmp(dfg_shared.placement.hosts, "slurm"))
-		return start_tasks();
-	if (!dfg_shared.placement.hosts || strcmp(dfg_shared.placement.hosts, "mpi"))
-		return NULL;
-	dfg_limit_memory();
-	struct dfg_err *err = dfg_mpi_run(&options, &dfg_shared.placement.ranks, &status);
-	if (err && err->code != DFG_USAGE) {
-		dfg_talk("%s", err->text);
-		_exit((int)err->code);
-	}
-	if (!err && !dfg_shared.placement.ranks)
-		_exit(status);
-	if (!err && restarts)
-		return DFG_ERR(DFG_USAGE, "--restarts cannot be used with --hosts mpi: mpirun starts the workers");
-	return err;
-}
-
 static struct dfg_err *run_with_ranks(char **operands, int *out_status)
 {
 	struct dfg_trace *trace = NULL;
@@ -376,10 +337,10 @@ static struct dfg_err *run_with_ranks(char **operands, int *out_status)
 static struct dfg_err *run_command(char **operands, int *out_status)
 {
 	dfg_globals.usage = true;
-	struct dfg_err *err = take_ranks();
+	struct dfg_err *err = dfg_ranks_begin(restarts);
 	if (!err)
 		err = run_with_ranks(operands, out_status);
-	dfg_slurm_end(&slurm);
+	dfg_ranks_end();
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #include "cmd/junit.h"
 #include "cmd/launch_table.h"
 #include "cmd/remat.h"
+#include "cmd/ranks.h"
 #include "cmd/shared_options.h"
 #include "lib/base/io.h"
 #include "lib/base/map.h"
@@ -229,7 +230,7 @@ static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 	return dfg_distributed_start(distributed, &test_options.session);
 }
 
-static struct dfg_err *test(char **operands, int *out_status)
+static struct dfg_err *test_all(char **operands, int *out_status)
 {
 	struct report report = {0};
 	struct dfg_distributed distributed = {0};
@@ -261,6 +262,15 @@ static struct dfg_err *test(char **operands, int *out_status)
 	dfg_map_release(&report.tag);
 	dfg_free(report.by_tag);
 	dfg_arena_release(&report.arena);
+	return err;
+}
+
+static struct dfg_err *test(char **operands, int *out_status)
+{
+	struct dfg_err *err = dfg_ranks_begin(0);
+	if (!err)
+		err = test_all(operands, out_status);
+	dfg_ranks_end();
 	return err;
 }
 

@@ -127,8 +127,7 @@ cp whole bin/srun
 sed 's/^output/y = Dfg>Sleep(x, ms = 50)\n&/; s/w - x/w - y/' m.dfg >slow.dfg
 "$DFG" grad slow.dfg --loss loss --optimizer 'adam(lr=0.125)' -o slow.pb
 task() { # NUMBER
-	for process in /proc/[0-9]*; do
-		[ "$(readlink "$process/exe" 2>/dev/null)" = "$(realpath "$DFG")" ] || continue
+	for process in $(pgrep -x "$(basename "$DFG")" | sed 's|^|/proc/|'); do
 		tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx "SLURM_PROCID=$1" || continue
 		[ "$(readlink "$process/cwd")" = "$PWD" ] || continue
 		[ "$(readlink "/proc/$(awk '{print $4}' "$process/stat")/exe")" != "$(realpath "$DFG")" ] || continue # a watchdog

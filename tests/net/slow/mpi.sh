@@ -18,8 +18,7 @@ job() { # STATUS ARGUMENTS... of mpirun -n 4 dfg run t.pb --hosts mpi
 	[ "$got" = "$wanted" ] || { echo "$mpirun: status $got, not $wanted: $*"; cat out err; exit 1; }
 }
 rank() { # NUMBER: the process of that rank, but not the launcher, which is a child of rank 0
-	for process in /proc/[0-9]*; do
-		[ "$(readlink "$process/exe" 2>/dev/null)" = "$(realpath "$DFG")" ] || continue
+	for process in $(pgrep -x "$(basename "$DFG")" | sed 's|^|/proc/|'); do
 		tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qxE "(PMI_RANK|OMPI_COMM_WORLD_RANK)=$1" || continue
 		[ "$(readlink "$process/cwd")" = "$PWD" ] || continue
 		echo "${process#/proc/}"
@@ -47,6 +46,12 @@ for mpirun in mpirun.openmpi mpirun.mpich; do
 	job 0 $training --save w.npz --transport libcurl --shards 4 --replicas 2 --place '*=w0' --place x=w1 -v -v
 	cmp w.npz one.npz
 	has err 'w0 and w1: libcurl'
+
+	# The other commands that run on workers.
+	status 0 timeout -s KILL 100 $mpirun -n 2 "$DFG" test -q "$ROOT/tests/cases/ops/Add" --hosts mpi
+	has out '1 passed, 0 failed'
+	status 0 timeout -s KILL 100 $mpirun -n 2 "$DFG" bench allreduce --sizes 4:1KiB --verify --hosts mpi
+	has out "verified: each element is the sum's closed form"
 
 	# A rank that starts late is waited for, or named when the time is up; all return the status of the launcher.
 	# shellcheck disable=SC2086
@@ -96,10 +101,10 @@ fi
 # A run that may lose ranks continues with the others, if mpirun does.
 if command -v mpirun.openmpi >/dev/null; then
 	# shellcheck disable=SC2086
-	status 0 "$DFG" run slow.pb $training --shards 4 --epochs 8 --save calm.npz
+	status 0 "$DFG" run t.pb $training --shards 4 --epochs 40 --save calm.npz
 	# shellcheck disable=SC2086
 	timeout -s KILL 100 mpirun.openmpi --enable-recovery -n 4 "$DFG" run slow.pb --hosts mpi --min-replicas 2 --replicas 4 $training \
-		--epochs 8 --metrics lost.jsonl --save w.npz >out 2>err </dev/null &
+		--epochs 40 --metrics lost.jsonl --save w.npz >out 2>err </dev/null &
 	job=$!
 	within test -s lost.jsonl
 	kill -9 "$(rank 2)"
