@@ -1,3 +1,5 @@
+#include "app/graphviz.h"
+#include "app/picture.h"
 #include "cmd/show.h"
 
 #include "cmd/graph.h"
@@ -87,6 +89,12 @@ static struct dfg_err *check_forms(void)
 	return NULL;
 }
 
+static struct dfg_err *draw_folded(const struct dfg_shown *shown, struct dfg_text *dot)
+{
+	const struct dfg_picture_options options = {.most = 120};
+	return dfg_picture_dot(shown->graph, shown->facts, &options, dot);
+}
+
 static struct dfg_err *print_graph(const struct dfg_shown *shown, struct dfg_text *out)
 {
 	struct dfg_text dot = {0};
@@ -99,7 +107,7 @@ static struct dfg_err *print_graph(const struct dfg_shown *shown, struct dfg_tex
 	if (show_options.dot)
 		return dfg_show_dot(shown, out);
 	if (show_options.svg)
-		return dfg_show_svg(dfg_show_dot(shown, &dot), &dot, out);
+		return dfg_graphviz_svg(draw_folded(shown, &dot), &dot, out);
 	return dfg_globals.json ? dfg_show_graph_json(shown, out) : dfg_show_summary(shown, out);
 }
 

@@ -52,8 +52,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_show_graph_json(const struct dfg_shown *shown
 DFG_MUST_CHECK struct dfg_err *dfg_show_node(const struct dfg_shown *shown, const char *name, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_tree(const struct dfg_shown *shown, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_dot(const struct dfg_shown *shown, struct dfg_text *out);
-/* Draws a text for dot(1), which it releases, by Graphviz. Passes on the error of making it. DFG_CONFIG: no library. */
-DFG_MUST_CHECK struct dfg_err *dfg_show_svg(struct dfg_err *err, struct dfg_text *dot, struct dfg_text *out);
 
 /* The body of a dot(1) graph; node number 3 is named "NAMEn3". */
 DFG_MUST_CHECK struct dfg_err *dfg_show_dot_part(const struct dfg_shown *shown, const char *name, struct dfg_text *out);

@@ -1,3 +1,4 @@
+#include "app/graphviz.h"
 #include "app/explanation.h"
 #include "cmd/graph.h"
 #include "cmd/show.h"
@@ -133,7 +134,7 @@ static struct dfg_err *put_plan(
 	if (options->dot)
 		return dfg_show_plan_dot(plan, out);
 	if (options->svg)
-		return dfg_show_svg(dfg_show_plan_dot(plan, &dot), &dot, out);
+		return dfg_graphviz_svg(dfg_show_plan_dot(plan, &dot), &dot, out);
 	if (!options->tree && !options->text)
 		return dfg_globals.json ? put_json(plan, out) : put_summary(plan, out);
 	for (uint32_t i = 0; i < plan->parts.parts; i++)

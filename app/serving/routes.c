@@ -283,6 +283,8 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 		dfg_tensorflow_grpc(serving, request, rest);
 	else if (!strcmp(request->path, "/"))
 		dfg_serving_show_page(serving, request);
+	else if (!strcmp(request->path, "/graph"))
+		dfg_serving_draw(serving, request);
 	else if (!strcmp(request->path, "/status"))
 		dfg_serving_show_status(serving, request);
 	else if (!strcmp(request->path, "/metrics"))

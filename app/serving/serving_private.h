@@ -85,6 +85,7 @@ struct dfg_serving {
 	bool stop;
 	struct dfg_serving_recorder *recorder; /* of the trace that is being recorded; guarded by `lock` */
 	pthread_cond_t traced;                 /* with `lock`: a step of the trace has ended, or the recorder */
+	bool draws;                            /* a picture is being drawn; guarded by `lock`, with `traced` */
 	atomic_bool is_traced;                 /* the next step may have to be recorded */
 	atomic_bool draining, ends_streams;
 	atomic_int running;
@@ -203,7 +204,11 @@ struct dfg_serving_traced dfg_serving_trace_begin(const struct dfg_serving_job *
 void dfg_serving_trace_event(void *traced, const struct dfg_trace_event *event);
 void dfg_serving_trace_end(struct dfg_serving_traced *traced);
 void dfg_serving_trace(struct dfg_serving *serving, struct dfg_web_request *request);
-void dfg_serving_trace_stop(struct dfg_serving *serving); /* waits for the recorder, after the server drains */
+void dfg_serving_trace_stop(
+	struct dfg_serving *serving); /* waits for the recorder and the picture, after the server drains */
+
+/* drawing.c */
+void dfg_serving_draw(struct dfg_serving *serving, struct dfg_web_request *request);
 
 /* routes.c */
 /* The model of that name; NULL: there is none. */

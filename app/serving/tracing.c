@@ -233,7 +233,7 @@ void dfg_serving_trace(struct dfg_serving *serving, struct dfg_web_request *requ
 void dfg_serving_trace_stop(struct dfg_serving *serving)
 {
 	pthread_mutex_lock(&serving->lock);
-	while (serving->recorder)
+	while (serving->recorder || serving->draws)
 		pthread_cond_wait(&serving->traced, &serving->lock);
 	pthread_mutex_unlock(&serving->lock);
 }

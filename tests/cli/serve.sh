@@ -371,9 +371,11 @@ wait $!
 slow third
 sleep 0.1
 ask 504 -H 'X-Timeout: 0.05' "$url/v1/models/slow:predict" -d "$request"
+wait $!
 # TERM answers what has come.
 slow last
-sleep 0.1
+has_come() { [ -s last ] || curl -sS "$url/metrics" | grep -q '^dfg_steps_running 1$'; }
+within has_come
 stop
 within test -s last
 [ "$(cat first) $(cat second) $(cat third) $(cat last)" = '200 200 200 200' ]
