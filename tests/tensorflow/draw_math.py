@@ -65,6 +65,26 @@ def logsumexp(r):
             "grad_rtol": 1e-3 if narrow else 1e-8, "grad_atol": 1e-4 if narrow else 1e-8}
 
 
+def incomplete(ports, grad):
+    """Parameters around 1 to 30, and a point near the middle of the distribution or anywhere."""
+    def draw(r):
+        dtype, size = r.choice(REAL), shape(r)
+        narrow = dtype == "f4"
+        params = [numpy.exp(r.uniform(-2, 3.5, () if r.random() < 0.3 and ports != 2 else size)).astype(dtype)
+                  for _ in range(ports - 1)]
+        middle = params[0] if ports == 2 else params[0] / (params[0] + params[1])
+        point = middle * numpy.exp(r.normal(0, 0.5, size))
+        point = (point if ports == 2 else numpy.clip(point, 0.01, 0.99)).astype(dtype)
+        return {"inputs": [*params, point], "grad": grad, "rtol": 3e-4 if narrow else 1e-9, "atol": 1e-5 if narrow else 1e-11,
+                "grad_rtol": 1e-2 if narrow else 1e-6, "grad_atol": 1e-3 if narrow else 1e-7}
+    return draw
+
+
 DRAWS = {"Erfinv": function(-0.999, 0.999), "Ndtri": function(0.001, 0.999), "LowerBound": bound, "UpperBound": bound,
          "DenseBincount": bincount, "HistogramFixedWidth": histogram, "PopulationCount": population, "Cross": cross,
-         "CumulativeLogsumexp": logsumexp}
+         "CumulativeLogsumexp": logsumexp, "Igamma": incomplete(2, [0, 1]), "Igammac": incomplete(2, [0, 1]),
+         "IgammaGradA": incomplete(2, []), "Betainc": incomplete(3, [2]),
+         **{f"Bessel{name}": function(-12, 12) for name in ("I0", "I0e", "I1", "I1e", "J0", "J1")},
+         **{f"Bessel{name}": function(0.05, 15) for name in ("K0", "K0e", "K1", "K1e", "Y0", "Y1")},
+         "Dawsn": function(-9, 9), "Expint": function(0.1, 45), "Spence": function(0.05, 9),
+         "FresnelCos": function(-6, 6), "FresnelSin": function(-6, 6)}
