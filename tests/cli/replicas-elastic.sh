@@ -11,7 +11,7 @@ param b: f32[] = zeros
 state average: f32[2] = zeros
 set average = 0.5 * average + 0.5 * mean(x, axis = 0)
 output guess = sum(dropout(x, rate = 0.25, training = true) * w, axis = 1) + b
-output loss = mean((Dfg>Sleep(guess, ms = 5) - y) ** 2)
+output loss = mean((Dfg>Sleep(guess, ms = 15) - y) ** 2)
 .
 "$DFG" build fit.dfg -o fit.pb
 "$DFG" grad fit.pb --loss loss --optimizer 'adam(lr=0.125)' -o train.pb
