@@ -48,7 +48,11 @@ def claim(graph, line, way):
 
 def claims(program):
     with open(program, encoding="utf-8") as text:
-        return [line[3:].strip() for line in text if line.startswith("#: ")]
+        found = [line[2:].strip("\n") for line in text if line.startswith("#: ")]
+    for line in found:
+        if " = " not in line and " ! " not in line:
+            wrong(f"{program}: {line}", "says neither what is printed nor an error")
+    return found
 
 
 def main():
