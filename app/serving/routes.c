@@ -297,6 +297,15 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 			request->path);
 }
 
+/* Whether each '%' of a path has two digits after it, and is not a zero byte. */
+static bool has_good_escapes(const char *path)
+{
+	for (; (path = strchr(path, '%')); path++)
+		if (digit(path[1]) < 0 || digit(path[2]) < 0 || (path[1] == '0' && path[2] == '0'))
+			return false;
+	return true;
+}
+
 void dfg_serving_handle(void *arg, struct dfg_web_request *request)
 {
 	struct dfg_serving *serving = arg;
@@ -305,6 +314,9 @@ void dfg_serving_handle(void *arg, struct dfg_web_request *request)
 	if (!is_known)
 		dfg_serving_error(
 			&serving->other, request, "none", 405, "the method must be GET or POST, not %.20s", request->method);
+	else if (!has_good_escapes(request->path))
+		dfg_serving_error(
+			&serving->other, request, "none", 400, "the path has a '%%' that two digits do not follow, or %%00");
 	else if (is_allowed(serving, request))
 		route(serving, request);
 }

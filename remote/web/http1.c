@@ -50,7 +50,7 @@ static int refuse(int status, const char **out_why, const char *why)
 
 static int parse_request_line(char *line, struct dfg_http1_head *head, const char **out_why)
 {
-	size_t method = token_length(line);
+	size_t method = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"); /* as all registered methods */
 	char *target = line + method + 1;
 	if (!method || line[method] != ' ')
 		return refuse(400, out_why, "the request line has no method");
@@ -115,12 +115,24 @@ static bool lists(const char *list, const char *word)
 	return false;
 }
 
+/* Whether a Host is empty, or a name or an address with or without a port. */
+static bool is_host(const char *text)
+{
+	static const char digits[] = "0123456789";
+	bool is_v6 = *text == '[';
+	size_t n = is_v6 ? strspn(text + 1, "0123456789abcdefABCDEF:.") + 1
+					 : strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+;=");
+	if (is_v6 && text[n++] != ']')
+		return false;
+	return !text[n] || (n && text[n] == ':' && !text[n + 1 + strspn(text + n + 1, digits)]);
+}
+
 /* Reads a field that decides the framing of the request. `seen` counts Host, Content-Length and Transfer-Encoding. */
 static int read_framing(
 	const struct dfg_http_field *field, struct dfg_http1_head *head, unsigned seen[3], const char **out_why)
 {
-	if (!strcmp(field->name, "host"))
-		seen[0]++;
+	if (!strcmp(field->name, "host") && (seen[0]++ || !is_host(field->value)))
+		return refuse(400, out_why, "a request must have one Host, which is a name or an address and a port");
 	if (!strcmp(field->name, "content-length") && (seen[1]++ || !parse_length(field->value, &head->length)))
 		return refuse(400, out_why, "Content-Length must be one number");
 	if (!strcmp(field->name, "transfer-encoding")) {

@@ -94,6 +94,10 @@ ask 404 "$url/v2/models/none"
 has answer 'the models are: two'
 ask 404 "$url/v2/models/two/versions/2"
 ask 404 "$url/v2/models/..%2f..%2fetc"
+for path in %00 a%0 a%zz %; do
+	ask 400 "$url/v2/models/$path"
+	has answer "the path has a '%'"
+done
 ask 405 -X DELETE "$url/v2"
 ask 405 "$url/v2/models/two/infer"
 ask 400 -H 'X-Timeout: soon' "$url/v2/models/two/infer" -d "{\"inputs\":[$x]}"

@@ -144,7 +144,7 @@ until("!!" + link % "fold deep")
 assert value(nodes) == unfolded
 
 # The curves follow the load.
-until("document.querySelector('#rate path').getAttribute('d').length > 10")
+until("(document.querySelector('#rate path').getAttribute('d') || '').length > 10")
 
 # Light and dark: the page's own colours, as they appear.
 for scheme, is_right in ("light", lambda x: x > 200), ("dark", lambda x: x < 80):

@@ -38,6 +38,8 @@ static void understands_connections(void **state)
 	(void)state;
 	assert_int_equal(parse("GET / HTTP/1.1\r\nHost:\r\nConnection: a, Close\r\n\r\n", &head), 0);
 	assert_false(head.keeps_alive);
+	assert_int_equal(parse("GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n", &head), 0);
+	assert_int_equal(parse("GET / HTTP/1.1\r\nHost: a.example:80\r\n\r\n", &head), 0);
 	assert_int_equal(parse("GET / HTTP/1.0\r\n\r\n", &head), 0);
 	assert_false(head.keeps_alive);
 	assert_int_equal(parse("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", &head), 0);
@@ -56,6 +58,13 @@ static void refuses(void **state)
 	} cases[] = {
 		{400, "GET / HTTP/1.1\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"},
+		{400, "GET / HTTP/1.1\r\nHost: a b\r\n\r\n"},
+		{400, "GET / HTTP/1.1\r\nHost: aConnection: close\r\n\r\n"},
+		{400, "GET / HTTP/1.1\r\nHost: :a\r\n\r\n"},
+		{400, "GET / HTTP/1.1\r\nHost: a:8x\r\n\r\n"},
+		{400, "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n"},
+		{400, "G!T / HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{400, "0GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n"},
