@@ -56,7 +56,8 @@ static void want(struct initialise *in, uint32_t variable, void *arg)
 	bool *more = arg;
 	uint32_t assign = in->assign[variable];
 	/* the step itself may initialise it: `--target init` */
-	if (assign == DFG_NONE || (in->read && !in->read[variable] && dfg_initialiser_guessed(in->graph, assign)))
+	const bool guessed = assign != DFG_NONE && dfg_initialiser_guessed(in->graph, assign);
+	if (assign == DFG_NONE || (guessed && (in->model->only_declared || (in->read && !in->read[variable]))))
 		return;
 	*more |= !in->wanted[variable];
 	in->wanted[variable] = true;

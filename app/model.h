@@ -26,6 +26,7 @@ struct dfg_model {
 	uint32_t shards;                 /* of the batch, for a graph that app/replication.h has rewritten; 0: it is not */
 	const struct dfg_report *report; /* receives notes about its variables; borrowed */
 	struct dfg_loaded loaded;
+	bool only_declared;     /* variables are initialised by what the graph marks, never by a guess */
 	const char *unset;      /* a variable that the last prepared step reads and that has no initialiser; NULL: none */
 	struct dfg_arena arena; /* names and edges; lives until the model is closed */
 };

@@ -2,6 +2,7 @@
 
 #include "app/distributed.h"
 #include "app/test_form.h"
+#include "app/variables.h"
 #include "formats/array.h"
 #include "formats/bundle.h"
 #include "formats/compare.h"
@@ -19,8 +20,7 @@ struct test_case {
 	const struct dfg_test_options *options;
 	struct dfg_arena arena;
 	struct dfg_json *json;
-	struct dfg_graph_file file;
-	struct dfg_session *session;
+	struct dfg_model model;
 	struct dfg_edge *gradient; /* gradient edges, by "wrt" of the case's "grad" */
 	bool ran;                  /* the failed step had begun to run; an earlier error counts as one on loading */
 	bool earlier;              /* the failed step is not the last one */
@@ -62,10 +62,10 @@ static struct dfg_err *load(struct test_case *test)
 	if (!path)
 		return dfg_no_memory("the test case");
 	struct dfg_graph_options options = {0};
-	DFG_TRY(dfg_graph_open(path, &options, &test->file));
-	struct dfg_verify_options verify = {.marked = &test->file.graph};
-	DFG_TRY(dfg_lower_whole(&test->file.graph));
-	return dfg_verify(&test->file.graph, &verify, NULL);
+	DFG_TRY(dfg_graph_open(path, &options, &test->model.file));
+	struct dfg_verify_options verify = {.marked = &test->model.file.graph};
+	DFG_TRY(dfg_lower_whole(&test->model.file.graph));
+	return dfg_verify(&test->model.file.graph, &verify, NULL);
 }
 
 /* Reads the arrays that the step's JSON names under `key`; none if it has no such member. */
@@ -89,7 +89,7 @@ static struct dfg_err *bind_feeds(struct test_case *test, struct test_step *step
 	if (!step->feed || !step->value)
 		return dfg_no_memory("the test case");
 	for (uint32_t i = 0; i < step->n_feed; i++) {
-		DFG_TRY(dfg_graph_edge(&test->file.graph, step->feeds.array[i].name, &step->feed[i]));
+		DFG_TRY(dfg_graph_edge(&test->model.file.graph, step->feeds.array[i].name, &step->feed[i]));
 		step->value[i] = step->feeds.array[i].tensor;
 	}
 	return NULL;
@@ -105,10 +105,10 @@ static struct dfg_err *bind_names(struct test_case *test, struct test_step *step
 	if (!step->fetch || !step->result || !step->target)
 		return dfg_no_memory("the test case");
 	for (const struct dfg_json *name = fetch ? fetch->first : NULL; name; name = name->next)
-		DFG_TRY(dfg_graph_edge(&test->file.graph, name->string, &step->fetch[step->n_fetch++]));
+		DFG_TRY(dfg_graph_edge(&test->model.file.graph, name->string, &step->fetch[step->n_fetch++]));
 	for (const struct dfg_json *name = targets ? targets->first : NULL; name; name = name->next) {
 		struct dfg_edge edge;
-		DFG_TRY(dfg_graph_edge(&test->file.graph, name->string, &edge));
+		DFG_TRY(dfg_graph_edge(&test->model.file.graph, name->string, &edge));
 		step->target[step->n_target++] = edge.node;
 	}
 	return NULL;
@@ -162,8 +162,10 @@ static struct dfg_err *execute(struct test_case *test, struct test_step *step)
 		.target = step->target,
 		.n_target = step->n_target,
 	};
+	const struct dfg_feeds feeds = {step->feed, step->value, step->n_feed, step->n_feed};
 	struct dfg_plan *plan;
-	DFG_TRY(dfg_session_plan(test->session, &asked, &plan));
+	DFG_TRY(dfg_variables_init(&test->model, &asked, &feeds));
+	DFG_TRY(dfg_session_plan(test->model.session, &asked, &plan));
 	test->ran = true;
 	DFG_TRY(dfg_plan_run(plan, step->value, step->result));
 	struct dfg_err *err = judge(step);
@@ -222,8 +224,8 @@ static struct dfg_err *differentiate(struct test_case *test, const struct dfg_js
 	if (!by || !of || !test->gradient)
 		return dfg_no_memory("the test case");
 	for (const struct dfg_json *name = wrt->first; name; name = name->next)
-		DFG_TRY(dfg_graph_edge(&test->file.graph, name->string, &by[n++]));
-	DFG_TRY(dfg_graph_edge(&test->file.graph, dfg_json_get(grad, "of")->string, of));
+		DFG_TRY(dfg_graph_edge(&test->model.file.graph, name->string, &by[n++]));
+	DFG_TRY(dfg_graph_edge(&test->model.file.graph, dfg_json_get(grad, "of")->string, of));
 	for (int64_t i = 0; i < (order ? order->integer : 1); i++) {
 		DFG_TRY(dfg_grad_dense(builder, of, n_of, by, n, &options, test->gradient));
 		memcpy(of, test->gradient, n * sizeof *of);
@@ -235,7 +237,7 @@ static struct dfg_err *differentiate(struct test_case *test, const struct dfg_js
 static struct dfg_err *add_gradients(struct test_case *test, const struct dfg_json *grad)
 {
 	struct dfg_builder builder;
-	DFG_TRY(dfg_builder_init(&builder, &test->file.graph));
+	DFG_TRY(dfg_builder_init(&builder, &test->model.file.graph));
 	struct dfg_err *err = differentiate(test, grad, &builder);
 	dfg_builder_release(&builder);
 	return err;
@@ -249,12 +251,23 @@ static struct dfg_err *open_session(struct test_case *test)
 	struct dfg_err *err = NULL;
 	session.files = &dfg_bundle_files;
 	if (test->options->distributed) {
-		err = dfg_verify(&test->file.graph, NULL, &facts);
+		err = dfg_verify(&test->model.file.graph, NULL, &facts);
 		if (!err)
-			err = dfg_distributed_load(test->options->distributed, &test->file.graph, &facts, NULL, &session);
+			err = dfg_distributed_load(test->options->distributed, &test->model.file.graph, &facts, NULL, &session);
 		dfg_facts_release(&facts);
 	}
-	return err ? err : dfg_session_new(&test->file.graph, &session, &test->session);
+	return err ? err : dfg_session_new(&test->model.file.graph, &session, &test->model.session);
+}
+
+/* Sets the variables from the file that the case names. */
+static struct dfg_err *load_variables(struct test_case *test)
+{
+	struct dfg_arrays arrays = {0};
+	struct dfg_err *err = read_arrays(test, test->json, "load", &arrays);
+	if (!err && arrays.count)
+		err = dfg_variables_load(&test->model, &arrays, dfg_json_get(test->json, "load")->string, NULL, 0);
+	dfg_arrays_release(&arrays);
+	return err;
 }
 
 static struct dfg_err *run_steps(struct test_case *test)
@@ -265,6 +278,7 @@ static struct dfg_err *run_steps(struct test_case *test)
 	if (grad)
 		DFG_TRY(dfg_err_note(add_gradients(test, grad), "grad"));
 	DFG_TRY(open_session(test));
+	DFG_TRY(load_variables(test));
 	for (const struct dfg_json *step = steps ? steps->first : NULL; step; last = step, step = step->next)
 		DFG_TRY(dfg_err_note(run_step(test, step, NULL), "step %d", number++));
 	return grad && last ? dfg_err_note(run_step(test, last, grad), "grad") : NULL;
@@ -314,12 +328,11 @@ static struct dfg_err *run_test_case(struct test_case *test)
 
 struct dfg_err *dfg_test_case(const char *directory, const struct dfg_test_options *options)
 {
-	struct test_case test = {.directory = directory, .options = options};
+	struct test_case test = {.directory = directory, .options = options, .model.only_declared = true};
 	struct dfg_err *err = read_json(&test);
 	if (!err)
 		err = run_test_case(&test);
-	dfg_session_free(test.session);
-	dfg_graph_close(&test.file);
+	dfg_model_close(&test.model);
 	dfg_arena_release(&test.arena);
 	return err;
 }

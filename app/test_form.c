@@ -14,6 +14,7 @@ static const struct form {
 	{"case", "what", DFG_JSON_STRING, false},
 	{"case", "from", DFG_JSON_STRING, false},
 	{"case", "tags", DFG_JSON_ARRAY, false},
+	{"case", "load", DFG_JSON_STRING, false},
 	{"case", "steps", DFG_JSON_ARRAY, true},
 	{"case", "error", DFG_JSON_OBJECT, false},
 	{"case", "grad", DFG_JSON_OBJECT, false},

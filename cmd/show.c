@@ -34,7 +34,7 @@ static const struct dfg_opt options[] = {
 };
 
 /* Kinds of content, as bits. */
-enum content { GRAPH = 1, PLAN = 2, ARRAYS = 4, CHECKPOINT = 8, METRICS = 16, LIBRARY = 32 };
+enum content { GRAPH = 1, PLAN = 2, ARRAYS = 4, CHECKPOINT = 8, METRICS = 16, LIBRARY = 32, TRACE = 64 };
 
 /* The options that choose what is printed of a file, and the contents that each applies to. Of the forms one can be given. */
 static const struct choice {
@@ -70,6 +70,7 @@ static struct dfg_err *check_choices(const char *path, enum content content)
 					   : content == ARRAYS     ? "a file of arrays"
 					   : content == CHECKPOINT ? "a checkpoint"
 					   : content == METRICS    ? "a file of metrics"
+					   : content == TRACE      ? "a trace"
 											   : "text of the library";
 	for (size_t i = 0; i < CHOICES; i++)
 		if (is_given(&choices[i]) && !(choices[i].contents & content))
@@ -178,15 +179,17 @@ static struct dfg_err *show_array(const char *spec, struct dfg_text *out)
 	return err;
 }
 
-/* Shows the file if it is one of metrics; *out_is tells whether. */
-static struct dfg_err *try_metrics(const char *path, struct dfg_text *out, bool *out_is)
+/* Shows the file if it is one of metrics or a trace; *out_is tells whether. */
+static struct dfg_err *try_record(const char *path, struct dfg_text *out, bool *out_is)
 {
 	struct dfg_blob blob;
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
-	*out_is = dfg_is_metrics(&blob);
-	struct dfg_err *err = *out_is ? check_choices(path, METRICS) : NULL;
+	const bool is_trace = dfg_is_trace(&blob);
+	*out_is = is_trace || dfg_is_metrics(&blob);
+	struct dfg_err *err = *out_is ? check_choices(path, is_trace ? TRACE : METRICS) : NULL;
 	if (*out_is && !err)
-		err = dfg_err_note(dfg_show_metrics(&blob, show_options.svg, out), "%s", path);
+		err = dfg_err_note(
+			is_trace ? dfg_show_trace(&blob, out) : dfg_show_metrics(&blob, show_options.svg, out), "%s", path);
 	dfg_blob_close(&blob);
 	return err;
 }
@@ -211,7 +214,7 @@ static bool is_read_once(const char *path)
 
 static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 {
-	bool metrics, arrays;
+	bool record, arrays;
 	if (!strncmp(path, "std:", 4))
 		return show_std(path + 4, out);
 	if (dfg_is_array_of_file(path) && !show_options.node)
@@ -226,8 +229,8 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	}
 	if (is_read_once(path) || show_options.tree || show_options.text || show_options.dot)
 		return show_graph(path, out);
-	DFG_TRY(try_metrics(path, out, &metrics));
-	if (metrics)
+	DFG_TRY(try_record(path, out, &record));
+	if (record)
 		return NULL;
 	DFG_TRY(dfg_holds_arrays(path, &arrays));
 	return arrays ? show_arrays(path, out) : show_graph(path, out);

@@ -23,6 +23,10 @@ struct dfg_show_options {
 bool dfg_is_metrics(const struct dfg_blob *blob);
 DFG_MUST_CHECK struct dfg_err *dfg_show_metrics(const struct dfg_blob *blob, bool svg, struct dfg_text *out);
 
+/* Whether the file is a trace, as run --trace writes it. dfg_show_trace() adds its times up by op, node and thread. */
+bool dfg_is_trace(const struct dfg_blob *blob);
+DFG_MUST_CHECK struct dfg_err *dfg_show_trace(const struct dfg_blob *blob, struct dfg_text *out);
+
 /* Prints a line per array with least, largest and mean value; for a single array also its elements. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_arrays(
 	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);

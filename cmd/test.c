@@ -1,4 +1,5 @@
 #include "app/test_case.h"
+#include "app/test_record.h"
 
 #include "app/distributed.h"
 #include "cmd/cmd.h"
@@ -25,10 +26,34 @@ static const char *junit_path;
 static struct dfg_test_options test_options;
 static struct dfg_launch_table launch_table;
 
+static const char *record_path;
+static struct dfg_run_options record_options = DFG_RUN_DEFAULTS;
+static struct dfg_test_record recording; /* its tolerances */
+
+/* Options that have an effect only with --record. */
+static const struct dfg_opt record_rows[] = {
+	{"feed", .takes = "NAME=VALUE", .list = &record_options.feed,
+		.help = "With --record: give tensor NAME a value, as for dfg run."},
+	{"fetch", 'f', .takes = "NAME", .list = &record_options.fetch,
+		.help = "With --record: expect tensor NAME; may be a list with commas (the outputs that G declares)."},
+	{"target", .takes = "NODE", .list = &record_options.target, .help = "With --record: run NODE for its effect."},
+	{"load", .takes = "SRC", .list = &record_options.load,
+		.help = "With --record: set the variables from a checkpoint or array file."},
+	{"init", .takes = "NODE", .text = &record_options.init,
+		.help = "With --record: run NODE first to set the variables."},
+	{"rtol", .takes = "R", .real = &recording.rtol,
+		.help = "With --record: let floats differ by R times the expected magnitude (0)."},
+	{"atol", .takes = "A", .real = &recording.atol, .help = "With --record: let floats differ by A (0)."},
+	{0},
+};
+
 static const struct dfg_opt options[] = {
 	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with a tag that matches PATTERN."},
 	{"junit", .takes = "FILE", .text = &junit_path,
 		.help = "Also write the results to FILE, in the XML form of JUnit."},
+	{"record", .takes = "DIR", .text = &record_path,
+		.help = "Run a step of the graph G, and write it with its results as a case to the folder DIR."},
+	{.rows = record_rows},
 	{.rows = dfg_remat_options},
 	{.rows = dfg_execution_options},
 	{.rows = dfg_placement_options},
@@ -230,6 +255,34 @@ static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 	return dfg_distributed_start(distributed, &test_options.session);
 }
 
+static struct dfg_err *check_record(char **operands)
+{
+	const struct dfg_run_options *o = &record_options;
+	if (!(recording.rtol >= 0) || !(recording.atol >= 0))
+		return DFG_ERR(DFG_USAGE, "--rtol and --atol must be at least 0");
+	if (!record_path && (o->feed.count || o->fetch.count || o->target.count || o->load.count || o->init ||
+							recording.rtol > 0 || recording.atol > 0))
+		return DFG_ERR(DFG_USAGE, "--feed, --fetch, --target, --load, --init and tolerances require --record");
+	if (record_path && operands[1])
+		return DFG_ERR(DFG_USAGE, "--record records one graph, and %s is another", operands[1]);
+	if (record_path && (tags.count || junit_path || dfg_shared.placement.hosts || !strcmp(operands[0], "-")))
+		return DFG_ERR(DFG_USAGE, "--record takes a file, without --tag, --junit and --hosts");
+	return NULL;
+}
+
+static struct dfg_err *record(const char *graph)
+{
+	const struct dfg_test_record how = {.graph = graph,
+		.folder = record_path,
+		.options = &record_options,
+		.execution = &dfg_shared.execution,
+		.input = {.report = &dfg_stderr},
+		.rtol = recording.rtol,
+		.atol = recording.atol};
+	dfg_limit_memory();
+	return dfg_name_memory_limit(dfg_test_record_write(&how), graph);
+}
+
 static struct dfg_err *test_all(char **operands, int *out_status)
 {
 	struct report report = {0};
@@ -267,6 +320,9 @@ static struct dfg_err *test_all(char **operands, int *out_status)
 
 static struct dfg_err *test(char **operands, int *out_status)
 {
+	DFG_TRY(check_record(operands));
+	if (record_path)
+		return record(*operands);
 	struct dfg_err *err = dfg_ranks_begin(0);
 	if (!err)
 		err = test_all(operands, out_status);
@@ -276,8 +332,8 @@ static struct dfg_err *test(char **operands, int *out_status)
 
 const struct dfg_cmd dfg_cmd_test = {
 	.name = "test",
-	.operands = "DIR...",
-	.summary = "run recorded cases",
+	.operands = "DIR...|G",
+	.summary = "run recorded cases, or record one",
 	.options = options,
 	.least = 1,
 	.most = -1,
