@@ -254,9 +254,13 @@ static struct dfg_err *prepare(struct comparison *in)
 
 static struct dfg_err *run_both(struct comparison *in)
 {
+	const struct dfg_compared_runs *runs = in->runs;
 	for (int i = 0; i < 2; i++) {
-		DFG_TRY(feed_inputs(in, &in->side[i]));
-		DFG_TRY(dfg_run_once(&in->side[i].run, &in->side[i].values));
+		struct side *side = &in->side[i];
+		DFG_TRY(feed_inputs(in, side));
+		DFG_TRY(i && runs->other ? dfg_other_program_run(runs->other, runs->path[1], &side->options, runs->execution,
+									   &in->inputs, &side->values)
+								 : dfg_run_once(&side->run, &side->values));
 	}
 	return NULL;
 }
@@ -332,7 +336,14 @@ static struct dfg_err *run_all(struct comparison *in, struct dfg_words_list *lis
 	return NULL;
 }
 
-/* The values of both sides are in the order of the list. */
+/* The value of that name, which is usually in the place that it has in the list. */
+static const struct dfg_tensor *value_at(const struct dfg_arrays *values, size_t i, const char *name)
+{
+	if (i < values->count && !strcmp(values->array[i].name, name))
+		return &values->array[i].tensor;
+	return &dfg_arrays_find(values, name)->tensor;
+}
+
 static struct dfg_err *find_first(
 	struct comparison *in, const struct dfg_words_list *list, struct dfg_differ *one, const char **out_first)
 {
@@ -344,7 +355,8 @@ static struct dfg_err *find_first(
 			dfg_arena_print(in->arena, "node '%.200s' (%.100s)", list->word[i], graph->node[edge.node].op_name);
 		if (!what)
 			return dfg_no_memory("the comparison");
-		dfg_differ_tensors(one, what, &in->side[0].values.array[i].tensor, &in->side[1].values.array[i].tensor);
+		dfg_differ_tensors(one, what, value_at(&in->side[0].values, i, list->word[i]),
+			value_at(&in->side[1].values, i, list->word[i]));
 		*out_first = one->count ? list->word[i] : NULL;
 	}
 	return dfg_text_check(&one->text);

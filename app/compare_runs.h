@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/other_program.h"
 #include "app/run.h"
 #include "formats/differ.h"
 
@@ -14,8 +15,9 @@ struct dfg_compared_runs {
 	const struct dfg_run_options *options; /* feed, fetch, init, load, map, partial; borrowed */
 	const struct dfg_execution *execution;
 	struct dfg_graph_input input;
-	int64_t batch;   /* for dimensions of unknown size in made-up inputs; -1: that of an input that is fed, else 4 */
-	bool every_node; /* compares the tensors inside, too, though the results are equal */
+	int64_t batch; /* for dimensions of unknown size in made-up inputs; -1: that of an input that is fed, else 4 */
+	const struct dfg_other_program *other; /* computes the second graph's values; NULL: this process does. Borrowed */
+	bool every_node;                       /* compares the tensors inside, too, though the results are equal */
 };
 
 /*

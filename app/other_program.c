@@ -1,0 +1,135 @@
+#include "app/other_program.h"
+
+#include "app/child.h"
+#include "lib/base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names are joined to lists of this many bytes, because an argument of a program cannot have any length. */
+enum { LIST = 64 << 10 };
+
+struct call {
+	struct dfg_arena arena;
+	const char **word;
+	size_t count, capacity;
+	const char *folder, *inputs, *values; /* paths */
+};
+
+static struct dfg_err *add_word(struct call *call, const char *word)
+{
+	if (!word || !dfg_reserve(&call->word, &call->capacity, call->count + 2, sizeof *call->word))
+		return dfg_no_memory("the arguments of a program");
+	call->word[call->count++] = word;
+	call->word[call->count] = NULL;
+	return NULL;
+}
+
+static struct dfg_err *add_option(struct call *call, const char *name, const char *value)
+{
+	DFG_TRY(add_word(call, name));
+	return add_word(call, value);
+}
+
+static struct dfg_err *add_list(struct call *call, const char *name, const struct dfg_words_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		DFG_TRY(add_option(call, name, list->word[i]));
+	return NULL;
+}
+
+static struct dfg_err *add_joined(struct call *call, struct dfg_text *names)
+{
+	DFG_TRY(dfg_text_check(names));
+	struct dfg_err *err =
+		names->length ? add_option(call, "--fetch", dfg_arena_copy(&call->arena, names->s, names->length)) : NULL;
+	names->length = 0;
+	return err;
+}
+
+static struct dfg_err *add_fetches(struct call *call, const struct dfg_words_list *list)
+{
+	struct dfg_text names = {0};
+	struct dfg_err *err = NULL;
+	for (size_t i = 0; i < list->count && !err; i++) {
+		dfg_text_add(&names, "%s%s", names.length ? "," : "", list->word[i]);
+		if (names.length > LIST)
+			err = add_joined(call, &names);
+	}
+	if (!err)
+		err = add_joined(call, &names);
+	dfg_text_release(&names);
+	return err;
+}
+
+static struct dfg_err *add_arguments(struct call *call, const struct dfg_other_program *other, const char *graph,
+	const struct dfg_run_options *options, const struct dfg_execution *execution, bool feeds)
+{
+	DFG_TRY(add_word(call, other->program ? other->program : "/proc/self/exe"));
+	DFG_TRY(add_word(call, "run"));
+	DFG_TRY(add_word(call, "-q"));
+	DFG_TRY(add_word(call, graph));
+	if (feeds)
+		DFG_TRY(add_option(call, "--feed", call->inputs));
+	DFG_TRY(add_fetches(call, &options->fetch));
+	DFG_TRY(add_list(call, "--load", &options->load));
+	DFG_TRY(add_list(call, "--map", &options->map));
+	if (options->partial)
+		DFG_TRY(add_word(call, "--partial"));
+	if (options->init)
+		DFG_TRY(add_option(call, "--init", options->init));
+	if (execution->seed >= 0)
+		DFG_TRY(add_option(call, "--seed", dfg_arena_print(&call->arena, "%lld", (long long)execution->seed)));
+	if (other->hosts) {
+		DFG_TRY(add_option(call, "--hosts", other->hosts));
+		DFG_TRY(add_option(call, "--place", "*=w0"));
+	}
+	return add_option(call, "-o", call->values);
+}
+
+static struct dfg_err *make_folder(struct call *call)
+{
+	const char *temporary = getenv("TMPDIR");
+	char *folder = dfg_arena_print(&call->arena, "%s/dfg-run-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+	if (!folder)
+		return dfg_no_memory("a temporary folder");
+	if (!mkdtemp(folder))
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot be created: %s", folder, strerror(errno));
+	call->folder = folder;
+	call->inputs = dfg_arena_print(&call->arena, "%s/inputs.npz", folder);
+	call->values = dfg_arena_print(&call->arena, "%s/values.npz", folder);
+	return call->inputs && call->values ? NULL : dfg_no_memory("a temporary folder");
+}
+
+static struct dfg_err *call_program(struct call *call, const struct dfg_other_program *other, const char *graph,
+	const struct dfg_run_options *options, const struct dfg_execution *execution, const struct dfg_arrays *inputs)
+{
+	int status;
+	DFG_TRY(make_folder(call));
+	if (inputs->count)
+		DFG_TRY(dfg_arrays_write(call->inputs, "npz", false, inputs));
+	DFG_TRY(add_arguments(call, other, graph, options, execution, inputs->count));
+	DFG_TRY(dfg_child_run(call->word, true, execution->timeout, &status));
+	return status ? DFG_ERR(DFG_UNAVAILABLE, "%s run %s: ended with status %d", call->word[0], graph, status) : NULL;
+}
+
+struct dfg_err *dfg_other_program_run(const struct dfg_other_program *other, const char *graph,
+	const struct dfg_run_options *options, const struct dfg_execution *execution, const struct dfg_arrays *inputs,
+	struct dfg_arrays *out_values)
+{
+	struct call call = {.word = NULL};
+	struct dfg_err *err = call_program(&call, other, graph, options, execution, inputs);
+	if (!err)
+		err = dfg_arrays_read(call.values, out_values);
+	if (call.values) {
+		unlink(call.inputs);
+		unlink(call.values);
+	}
+	if (call.folder)
+		rmdir(call.folder);
+	dfg_free(call.word);
+	dfg_arena_release(&call.arena);
+	return err;
+}

@@ -1,0 +1,53 @@
+# dfg bisect: the node at which two builds or machines differ, and the pass that changes results.
+. "$ROOT/tests/cli/kit"
+cat >net.dfg <<'END'
+input x: f32[batch, 4]
+h = dense(3)(x)
+g = tanh(h)
+k = batch_norm()(dense(2)(g))
+output y = softmax(k)
+output s = sum(g)
+END
+"$DFG" build net.dfg -o net.pb
+"$DFG" run -q net.pb --feed x=ones:f32[2,4] --save w.safetensors >/dev/null
+
+# Another build: one that computes tanh of another number. It is this one, on a graph that it changes first.
+cat >other <<'END'
+#!/bin/sh
+# run -q G OPTIONS...
+graph=$3
+shift 3
+sed 's/tanh(h)/tanh(h * 1.01)/' "${graph%.pb}.dfg" >changed.dfg
+exec "$DFG" run -q changed.dfg "$@"
+END
+chmod +x other
+export DFG
+status 0 "$DFG" bisect net.pb --with "$DFG"
+[ ! -s out ]
+status 0 "$DFG" bisect net.pb --with "$DFG" --load w.safetensors --seed 4 --feed x=normal:f32[3,4]:seed=1
+status 1 "$DFG" bisect net.pb --with ./other
+[ "$(sed -n 1p out)" = 'the programs differ' ]
+sed -n 2p out | grep -q "^node 'g' (Tanh): " || { cat out; exit 1; }
+has out "result 'y': "
+status 0 "$DFG" bisect net.pb --with ./other --rtol 0.5 --atol 0.5
+
+# A worker is another machine.
+status 0 "$DFG" bisect net.pb --hosts local:1
+
+# Passes: folding keeps every bit; folding a batch norm into weights does not, and its tolerance decides.
+"$DFG" opt net.pb --freeze --load w.safetensors -o frozen.pb 2>/dev/null
+status 0 "$DFG" bisect frozen.pb --passes all
+status 1 "$DFG" bisect frozen.pb --passes fold,batch-norm,prune
+[ "$(sed -n 1p out)" = "pass 'batch-norm' changes the results" ]
+status 0 "$DFG" bisect frozen.pb --passes fold,batch-norm,prune --rtol 1e-4 --atol 1e-6
+
+status 2 "$DFG" bisect net.pb
+status 2 "$DFG" bisect net.pb --passes fold --hosts local:1
+status 2 "$DFG" bisect net.pb --passes nothing
+has err "unknown pass 'nothing'"
+status 66 "$DFG" bisect net.pb --with ./no-such-program
+status 69 "$DFG" bisect net.pb --with false
+mkdir temporary
+TMPDIR=$PWD/temporary "$DFG" bisect frozen.pb --passes all
+TMPDIR=$PWD/temporary "$DFG" bisect net.pb --with "$DFG"
+[ -z "$(ls temporary)" ]
