@@ -56,6 +56,59 @@ static struct dfg_err *pad_shape(struct dfg_infer *node)
 	return NULL;
 }
 
+/* A border that is filled: steps in elements, paddings by dimension, and the last dimension that has any. */
+struct border {
+	const int64_t *to, *dim, *before, *after;
+	int last;
+	const void *value; /* NULL: zeros */
+	size_t size;
+};
+
+static void fill_run(const struct border *border, char *out, int64_t count)
+{
+	if (border->value)
+		dfg_repeat(out, count, border->value, border->size);
+	else
+		memset(out, 0, (size_t)count * border->size);
+}
+
+/* Fills what surrounds the input's elements from dimension d on; they are not touched. */
+static void fill_border(const struct border *border, int d, char *out)
+{
+	const int64_t to = border->to[d], step = to * (int64_t)border->size, dim = border->dim[d];
+	fill_run(border, out, border->before[d] * to);
+	out += border->before[d] * step;
+	for (int64_t i = 0; i < dim && d < border->last; i++)
+		fill_border(border, d + 1, out + i * step);
+	fill_run(border, out + dim * step, border->after[d] * to);
+}
+
+/* Runs that are shorter than this cost more, one by one, than the elements between them. */
+enum { RUN_LEAST = 16 };
+
+static void fill(const struct dfg_tensor *in, const struct dfg_tensor *paddings, const struct border *some,
+	const struct dfg_tensor *out)
+{
+	struct border border = *some;
+	int64_t before[DFG_RANK_MAX], after[DFG_RANK_MAX];
+	border.dim = in->shape.dim;
+	border.before = before;
+	border.after = after;
+	border.last = -1;
+	for (int d = 0; d < in->shape.rank; d++) {
+		before[d] = dfg_tensor_int(paddings, 2 * d);
+		after[d] = dfg_tensor_int(paddings, 2 * d + 1);
+		if (before[d] || after[d])
+			border.last = d;
+	}
+	if (border.last < 0)
+		return;
+	if (border.to[border.last] < RUN_LEAST)
+		fill_run(&border, out->data, dfg_shape_count(&out->shape));
+	else
+		fill_border(&border, 0, out->data);
+}
+
 static struct dfg_err *pad_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, INPUT), *paddings = dfg_kernel_input(ctx, PADDINGS);
@@ -64,12 +117,10 @@ static struct dfg_err *pad_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	struct dfg_strided_box box = {0};
 	DFG_TRY(dfg_output_now(ctx, &out));
-	if (ctx->call->n_in > VALUE)
-		dfg_repeat(out->data, dfg_shape_count(&out->shape), ctx->in[VALUE]->data, size);
-	else
-		memset(out->data, 0, dfg_tensor_bytes(out));
 	dfg_steps(&in->shape, from);
 	dfg_steps(&out->shape, to);
+	fill(in, paddings,
+		&(struct border){.to = to, .value = ctx->call->n_in > VALUE ? ctx->in[VALUE]->data : NULL, .size = size}, out);
 	for (int d = 0; d < in->shape.rank; d++) {
 		first += dfg_tensor_int(paddings, 2 * d) * to[d];
 		dfg_box_axis(&box, in->shape.dim[d], from[d], to[d]);

@@ -1,4 +1,5 @@
 #include "kernels/gemm/kept.h"
+#include "kernels/gemm/micro.h"
 #include "lib/graph/work.h"
 
 /* One block of one product is a task; `rows` and `columns` of c each. */
@@ -11,8 +12,11 @@ struct work {
 	int64_t product, column;
 };
 
-/* Multiplications that are some 20 us of work, and blocks that are enough for the machines of today. */
-enum { TASK = 1 << 20, BLOCKS = 16 };
+/*
+ * Multiplications that are some 20 us of work, blocks that are enough for the machines of today, and columns of a
+ * turned b that are read together where reading it is the work.
+ */
+enum { TASK = 1 << 20, BLOCKS = 16, READ_TOGETHER = 512 };
 
 static void compute(void *arg, int64_t first, int64_t last)
 {
@@ -44,10 +48,13 @@ static void compute(void *arg, int64_t first, int64_t last)
 static void compute_all(struct dfg_kernel *ctx, struct work *work, int64_t count)
 {
 	const struct dfg_product *p = &work->each;
-	int64_t steps = p->k > 0 ? p->k : 1;
+	/* a few rows by a turned b take the time in which it is read; other b are read faster from end to end */
+	const int64_t reading = is_turned_for_few(p) ? FEW / p->m : 1;
+	int64_t steps = (p->k > 0 ? p->k : 1) * reading;
 	work->rows = p->m, work->columns = p->n;
 	work->across = work->down = 1;
-	while (work->rows * work->columns > 2 * TASK / steps && work->rows * work->columns > 1024 &&
+	while (work->rows * work->columns > 2 * TASK / steps &&
+		   work->rows * work->columns > (reading > 1 ? READ_TOGETHER : 1024) &&
 		   count * work->across * work->down < BLOCKS) {
 		if (work->rows > work->columns)
 			work->rows = (work->rows / 2 + 11) / 12 * 12;
