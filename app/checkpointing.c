@@ -156,7 +156,7 @@ bool dfg_checkpointing_is_due(const struct dfg_checkpointing *checkpointing, uin
 	if (!checkpointing->wanted)
 		return false;
 	if (checkpointing->every_steps)
-		return step % checkpointing->every_steps == 0;
+		return step / checkpointing->every_steps > checkpointing->last_step / checkpointing->every_steps;
 	if (checkpointing->every_seconds > 0)
 		return dfg_seconds() - checkpointing->last >= checkpointing->every_seconds;
 	return epoch_ended;

@@ -271,6 +271,7 @@ struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication,
 	struct dfg_text notes = {0};
 	struct dfg_replicate_options options = {
 		.shards = replication->n_shards,
+		.async = replication->async,
 		.shard = shard,
 		.n_shard = n_shard,
 		.gradients = replication->gradients.word,

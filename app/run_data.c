@@ -31,6 +31,7 @@ struct training {
 	bool trains, warned;
 	/* Asynchronous steps: number of replicas, 0: steps are synchronous; steps in progress; the next one's first sample. */
 	uint32_t async, flying;
+	uint32_t round; /* asynchronous steps that wait for each other, as many as there are replicas; 0: none do */
 	int64_t next;
 };
 
@@ -52,7 +53,8 @@ static bool is_over(const struct training *t)
 static int64_t batch_at(const struct training *t, int64_t sample)
 {
 	int64_t left = t->dataset.samples - sample;
-	if (left < t->batch && t->run->options->drop_last)
+	bool begins = t->round && sample / t->batch % t->round == 0;
+	if (t->run->options->drop_last && (left < t->batch || (begins && left / t->batch < t->round)))
 		return 0;
 	return left < t->batch ? left : t->batch;
 }
@@ -157,6 +159,30 @@ static struct dfg_err *plan_steps(struct training *t)
 	return t->value ? NULL : dfg_no_memory("the batches");
 }
 
+static struct dfg_err *no_rounds(const struct training *t, const char *what, uint64_t number)
+{
+	return DFG_ERR(DFG_DATA,
+		"%s %llu is not a multiple of the %u replicas, whose steps wait for each other in queues of the graph", what,
+		(unsigned long long)number, t->round);
+}
+
+/* Rounds of steps are whole: what ends one or comes between two must be after a multiple of the replicas. */
+static struct dfg_err *check_rounds(struct training *t)
+{
+	const struct dfg_run_options *o = t->run->options;
+	uint64_t samples = (uint64_t)t->dataset.samples, batch = (uint64_t)t->batch;
+	if (!t->async || !dfg_plan_has_rounds(t->plan))
+		return NULL;
+	t->round = t->async;
+	uint64_t each = samples / batch + (samples % batch && !o->drop_last);
+	if (each % t->round && !o->drop_last)
+		return dfg_err_note(no_rounds(t, "the number of steps in an epoch,", each), "--batch, without --drop-last");
+	if (t->steps % t->round)
+		return no_rounds(t, "--steps", t->steps);
+	uint64_t every = o->eval_every > 0 ? (uint64_t)o->eval_every : 0;
+	return every % t->round ? no_rounds(t, "--eval-every", every) : NULL;
+}
+
 static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
@@ -165,6 +191,7 @@ static struct dfg_err *open_all(struct training *t)
 	t->async = replication && replication->async && replication->n_replicas > 1 ? replication->n_replicas : 0;
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
+	DFG_TRY(check_rounds(t));
 	DFG_TRY(dfg_evaluation_open(run, t->run->options->batch, &t->evaluation));
 	DFG_TRY(dfg_best_open(run, &t->evaluation, &t->best));
 	t->at = (struct dfg_checkpoint){.order = sample_order(t), .epoch = 1};
@@ -304,14 +331,22 @@ static bool is_boundary(const struct training *t)
 {
 	uint64_t step = t->at.step + t->flying;
 	bool ended = !batch_at(t, t->next);
+	if (t->round && step % t->round)
+		return false;
 	return ended || (t->steps && step >= t->steps) ||
 		   (t->flying &&
 			   (evaluation_is_due(t, step, false) || dfg_checkpointing_is_due(&t->checkpointing, step, false)));
 }
 
-static struct dfg_err *start_steps(struct training *t)
+/* Once a round has begun, its steps wait for each other. */
+static bool in_round(const struct training *t)
 {
-	while (t->flying < t->async && !is_boundary(t)) {
+	return t->round && (t->at.step + t->flying) % t->round;
+}
+
+static struct dfg_err *start_steps(struct training *t, bool stops)
+{
+	while (t->flying < t->async && !is_boundary(t) && (!stops || in_round(t))) {
 		int64_t n = batch_at(t, t->next);
 		DFG_TRY(dfg_dataset_batch(&t->dataset, t->next, n, t->feeds.value + t->first_batch));
 		DFG_TRY(of_step(t, dfg_plan_start(t->plan, t->feeds.value)));
@@ -343,8 +378,7 @@ static struct dfg_err *async_steps(struct training *t)
 	t->next = (int64_t)t->at.sample;
 	while (!is_over(t)) {
 		bool stops = t->watch->stop(t->watch->arg) != NULL;
-		if (!stops)
-			DFG_TRY(start_steps(t));
+		DFG_TRY(start_steps(t, stops));
 		if (!t->flying)
 			break;
 		DFG_TRY(finish_step(t));

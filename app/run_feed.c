@@ -75,10 +75,28 @@ static struct dfg_err *feed_seed(struct dfg_run *run)
 	return dfg_feeds_add(&run->feeds, edge, &value);
 }
 
+/* Feeds the number of the replica, which each asynchronous step replaces by its own. */
+static struct dfg_err *feed_lane(struct dfg_run *run)
+{
+	uint32_t node = dfg_graph_find(&run->model.file.graph, DFG_LANE_NAME);
+	struct dfg_edge edge = {node, 0};
+	struct dfg_tensor value;
+	bool async = run->replication && run->replication->async && run->replication->n_replicas > 1;
+	if (!async || node == DFG_NONE || !dfg_facts_outputs(&run->model.facts, node))
+		return NULL;
+	for (uint32_t i = 0; i < run->feeds.count; i++)
+		if (dfg_edge_same(run->feeds.edge[i], edge))
+			return DFG_ERR(
+				DFG_USAGE, "--feed %s: with --sync async, each replica is fed its own number", DFG_LANE_NAME);
+	DFG_TRY(dfg_tensor_new(DFG_I32, &DFG_SHAPE_SCALAR, &value));
+	*(int32_t *)value.data = 0;
+	return dfg_err_note(feed_named(run, DFG_LANE_NAME, &value), "--sync async");
+}
+
 struct dfg_err *dfg_run_bind_feeds(struct dfg_run *run)
 {
 	DFG_TRY(feed_seed(run));
 	for (size_t i = 0; i < run->options->feed.count; i++)
 		DFG_TRY(feed_word(run, run->options->feed.word[i]));
-	return NULL;
+	return feed_lane(run);
 }

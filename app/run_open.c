@@ -153,6 +153,7 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	session.trace_arg = trace;
 	session.profile = run->options->profile;
 	session.shards = run->replication ? run->replication->n_shards : 1;
+	session.async = run->replication && run->replication->async;
 	session.quorum = dfg_record_quorum(&run->record, run->replication);
 	if (!run->distributed)
 		return dfg_model_open(path, &run->input, &session, &run->model);

@@ -153,13 +153,25 @@ static uint32_t server_of_bucket(const struct assignment *a, const struct dfg_no
 	return known ? server_of_name(a, &names->value.list->item[0].s) : 0;
 }
 
-/* A node that takes a variable's handle is with the variable. */
-static bool takes_variable(const struct dfg_graph *graph, const struct dfg_node *node)
+/* A node that takes the handle of a variable or a queue is with it. */
+static bool takes_state(const struct dfg_graph *graph, const struct dfg_node *node)
 {
-	bool takes = false;
+	bool takes = node->op && dfg_op_is_queued(node->op);
 	for (uint32_t e = 0; e < node->n_in; e++)
 		takes |= dfg_node_role(&graph->node[node->in[e].node]) == DFG_VARIABLE;
 	return takes;
+}
+
+/* Queues, whose handles the node takes, are on the first server: what replicas put there is for all of them. */
+static void place_queues(const struct dfg_graph *graph, const struct dfg_node *node, uint32_t *server_of)
+{
+	if (!node->op || !dfg_op_is_queued(node->op))
+		return;
+	for (uint32_t depth = 0; node->n_in && depth < graph->count; depth++) { /* a branch hands handles on */
+		uint32_t handle = node->in[0].node;
+		server_of[handle] = 0;
+		node = &graph->node[handle];
+	}
 }
 
 static bool is_done(const struct dfg_node *node)
@@ -218,9 +230,11 @@ static struct dfg_err *find_updates(const struct assignment *a, struct dfg_arena
 	for (uint32_t n = 0; n < a->graph->count; n++)
 		if (is_start(&a->graph->node[n]))
 			server_of[n] = server_of_bucket(a, &a->graph->node[n]);
-		else if (takes_variable(a->graph, &a->graph->node[n]) || is_done(&a->graph->node[n]) ||
+		else if (takes_state(a->graph, &a->graph->node[n]) || is_done(&a->graph->node[n]) ||
 				 dfg_node_role(&a->graph->node[n]) == DFG_PLACEHOLDER)
 			server_of[n] = DFG_NONE; /* a Done is with its Start */
+	for (uint32_t n = 0; n < a->graph->count; n++)
+		place_queues(a->graph, &a->graph->node[n], server_of);
 	return NULL;
 }
 

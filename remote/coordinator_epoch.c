@@ -130,7 +130,7 @@ static bool has_queues(const struct dfg_coordinator *coordinator)
 {
 	const struct dfg_graph *graph = coordinator->graph;
 	for (uint32_t n = 0; graph && n < graph->count; n++)
-		if (graph->node[n].op && graph->node[n].op->flags & DFG_BLOCKING && graph->node[n].op->flags & DFG_WRITES)
+		if (graph->node[n].op && dfg_op_is_queued(graph->node[n].op))
 			return true;
 	return false;
 }

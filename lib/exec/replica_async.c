@@ -1,6 +1,8 @@
 #include "lib/exec/plan/plan.h"
 #include "lib/exec/replica_private.h"
 
+#include <string.h>
+
 /*
  * Asynchronous steps. Each is one replica's: its compute run, and then its update of the variables, which all replicas
  * have in common. Updates are applied one after the other, in the order in which compute runs end; a replica reads the
@@ -18,6 +20,7 @@ void dfg_replica_drop_flights(struct replica *replica)
 	for (uint32_t i = 0; replica->flight && i < replica->shards; i++) {
 		drop_fetches(replica, &replica->flight[i]);
 		dfg_free(replica->flight[i].fetches);
+		dfg_free(replica->flight[i].feeds);
 		dfg_free((void *)replica->flight[i].at.taken);
 	}
 	dfg_free(replica->flight);
@@ -33,7 +36,9 @@ static struct dfg_err *make_flights(struct replica *replica)
 		bool *taken = dfg_zeros(replica->shards, sizeof *taken);
 		flight->at = (struct dfg_group_step){.shards = replica->shards, .taken = taken, .only = i + 1};
 		flight->fetches = dfg_zeros((size_t)replica->n_compute_fetch + 1, sizeof *flight->fetches);
-		all = taken && flight->fetches;
+		flight->feeds = dfg_zeros((size_t)replica->n_feed + 1, sizeof *flight->feeds);
+		flight->lane = (int32_t)i;
+		all = taken && flight->fetches && flight->feeds;
 		if (taken)
 			taken[i] = true;
 	}
@@ -41,6 +46,17 @@ static struct dfg_err *make_flights(struct replica *replica)
 		return NULL;
 	dfg_replica_drop_flights(replica);
 	return dfg_no_memory("asynchronous steps");
+}
+
+/* The feeds of a replica. */
+static const struct dfg_tensor *feeds_of(
+	const struct replica *replica, struct flight *flight, const struct dfg_tensor *feeds)
+{
+	memcpy(flight->feeds, feeds, replica->n_feed * sizeof *feeds);
+	if (replica->lane_feed)
+		flight->feeds[replica->lane_feed - 1] =
+			(struct dfg_tensor){DFG_I32, DFG_SHAPE_SCALAR, &flight->lane, sizeof flight->lane, NULL};
+	return flight->feeds;
 }
 
 /* A number that no other sharded step has. */
@@ -69,8 +85,8 @@ struct dfg_err *dfg_replica_start(struct replica *replica, const struct dfg_tens
 	flight->at.batch = step.batch * replica->shards;
 	flight->at.number = next_number(step.group);
 	flight->begun = replica->applied;
-	const struct dfg_shard_run run = {
-		dfg_shard_of(idle, replica->shards, flight->at.batch), idle, feeds, flight->fetches, true};
+	const struct dfg_shard_run run = {dfg_shard_of(idle, replica->shards, flight->at.batch), idle,
+		feeds_of(replica, flight, feeds), flight->fetches, true};
 	DFG_TRY(backend->start_compute(backend, replica->compute->backend_plan, &flight->at, &run));
 	flight->flies = true;
 	return NULL;
@@ -98,12 +114,13 @@ struct dfg_err *dfg_replica_finish(
 	struct dfg_session_backend *backend = replica->session->options.backend;
 	size_t values = (size_t)replica->n_compute_fetch * replica->shards;
 	uint32_t done;
-	struct sharded_step step = {.replica = replica, .feeds = feeds};
+	struct sharded_step step = {.replica = replica};
 	DFG_TRY(dfg_group_of(&replica->session->state, &step.group));
 	DFG_TRY(backend->finish_compute(backend, &done));
 	struct flight *flight = &replica->flight[done];
 	flight->flies = false;
 	step.at = flight->at;
+	step.feeds = feeds_of(replica, flight, feeds);
 	step.batch = flight->at.batch;
 	step.value = dfg_zeros(values + 1, sizeof *step.value);
 	step.updated = dfg_zeros((size_t)replica->n_update_fetch + 1, sizeof *step.updated);

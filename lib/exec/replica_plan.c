@@ -1,10 +1,13 @@
 #include "lib/exec/plan/plan.h"
 #include "lib/exec/replica_private.h"
 
+#include <string.h>
+
 /* The dependences of a fetch or a target. */
 struct reach {
 	bool local;   /* a sharded feed, other than through an all-reduce */
 	bool reduced; /* an all-reduce */
+	bool queued;  /* an end of a queue */
 };
 
 struct maker {
@@ -68,6 +71,7 @@ static struct dfg_err *find_reach(struct maker *maker, struct dfg_edge edge, str
 	maker->seen[dfg_source(maker->graph, maker->step, edge).node] = maker->walks;
 	while (depth) {
 		const struct dfg_node *node = &maker->graph->node[maker->stack[--depth]];
+		out_reach->queued |= node->op && dfg_op_is_queued(node->op);
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
 			struct dfg_edge in = dfg_source(maker->graph, maker->step, node->in[e]);
 			DFG_TRY(meet(maker, in, out_reach, &follow));
@@ -118,7 +122,7 @@ static struct dfg_err *sort_target(struct maker *maker, uint32_t i)
 	DFG_TRY(find_reach(maker, (struct dfg_edge){node, DFG_CONTROL}, &reach));
 	if (reach.local && reach.reduced)
 		return both(maker, "target", node);
-	if (reach.local)
+	if (reach.local || maker->replica->has_rounds)
 		maker->compute_target[maker->n_compute_target++] = node;
 	else
 		maker->update_target[maker->n_update_target++] = node;
@@ -156,6 +160,20 @@ int64_t dfg_replica_bucket(const struct dfg_graph *graph, uint32_t start)
 	return bucket && bucket->kind == DFG_ATTR_INT ? bucket->value.i : 0;
 }
 
+/* Whether a fetch or a target of an asynchronous step needs a queue. */
+static struct dfg_err *find_queues(struct maker *maker)
+{
+	const struct dfg_step *step = maker->step;
+	for (uint32_t i = 0; i < step->n_fetch + step->n_target && maker->replica->session->options.async; i++) {
+		const struct dfg_edge edge =
+			i < step->n_fetch ? step->fetch[i] : (struct dfg_edge){step->target[i - step->n_fetch], DFG_CONTROL};
+		struct reach reach;
+		DFG_TRY(find_reach(maker, edge, &reach));
+		maker->replica->has_rounds |= reach.queued && !reach.reduced;
+	}
+	return NULL;
+}
+
 /* Sorts the step's feeds, fetches and targets; *out_any: something depends on a sharded feed. */
 static struct dfg_err *sort_step(struct maker *maker, bool *out_any)
 {
@@ -168,6 +186,7 @@ static struct dfg_err *sort_step(struct maker *maker, bool *out_any)
 			maker->update_feed[maker->n_update_feed++] = step->feed[i];
 	}
 	*out_any = false;
+	DFG_TRY(find_queues(maker));
 	for (uint32_t i = 0; i < step->n_fetch; i++) {
 		DFG_TRY(sort_fetch(maker, i));
 		*out_any |= replica->merge[i] != MERGE_SAME;
@@ -212,7 +231,7 @@ static struct dfg_err *check_compute(const struct dfg_plan *plan)
 			return dfg_resolved_note(DFG_ERR(DFG_DATA, "writes variable '%.200s' in the run of one shard of the batch",
 										 variable->call->node),
 				node->call);
-		if (flags & DFG_BLOCKING && flags & DFG_WRITES)
+		if (dfg_op_is_queued(node->call->op))
 			return dfg_resolved_note(
 				DFG_ERR(DFG_DATA, "uses a queue in the run of one shard of the batch"), node->call);
 	}
@@ -251,7 +270,8 @@ static struct dfg_err *make_runs(struct maker *maker, struct dfg_arena *arena)
 		.n_target = maker->n_update_target,
 	};
 	DFG_TRY(make_plan(replica, &compute, arena, &replica->compute));
-	DFG_TRY(check_compute(replica->compute));
+	if (!replica->has_rounds) /* an asynchronous run is not repeated */
+		DFG_TRY(check_compute(replica->compute));
 	if (update.n_fetch || update.n_target)
 		DFG_TRY(make_plan(replica, &update, arena, &replica->update));
 	return NULL;
@@ -269,6 +289,9 @@ static struct dfg_err *make_replica(struct maker *maker, struct dfg_arena *arena
 	DFG_TRY(sort_step(maker, out_made));
 	if (*out_made)
 		DFG_TRY(make_runs(maker, arena));
+	for (uint32_t i = 0; i < step->n_feed; i++)
+		if (!strcmp(maker->graph->node[step->feed[i].node].name, DFG_LANE_NAME))
+			maker->replica->lane_feed = i + 1;
 	maker->replica->ticket = maker->ticket;
 	maker->replica->n_ticket = maker->n_start;
 	return NULL;

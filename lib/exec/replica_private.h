@@ -32,8 +32,12 @@ struct replica {
 		uint64_t begun; /* the number of updates that were applied before */
 		struct dfg_group_step at;
 		struct dfg_tensor *fetches;
-	} * flight;       /* by replica; NULL: no step was started */
-	uint64_t applied; /* updates */
+		struct dfg_tensor *feeds; /* those of all replicas, with its own number for lane_feed; borrowed values */
+		int32_t lane;
+	} * flight;         /* by replica; NULL: no step was started */
+	uint64_t applied;   /* updates */
+	bool has_rounds;    /* queues of the graph say when variables are updated: all is in the compute run */
+	uint32_t lane_feed; /* the feed that is the replica's number, + 1; 0: there is none */
 };
 
 /* A step in progress. */

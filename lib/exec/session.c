@@ -165,6 +165,11 @@ static struct dfg_err *run_step(struct dfg_plan *plan, const struct dfg_tensor *
 						  : dfg_dataflow_run(plan, feeds, control, out_fetches);
 }
 
+bool dfg_plan_has_rounds(const struct dfg_plan *plan)
+{
+	return plan->replica && plan->replica->has_rounds;
+}
+
 static struct dfg_err *not_asynchronous(void)
 {
 	return DFG_ERR(DFG_BUG, "only a step that trains on replicas with parameter servers can be asynchronous");

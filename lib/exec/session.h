@@ -78,6 +78,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_run_controlled(struct dfg_plan *plan, co
  * no other step runs meanwhile. After an error no more steps can be started.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_start(struct dfg_plan *plan, const struct dfg_tensor *feeds);
+/* Whether queues of the graph make the steps of the replicas wait for each other, so that each round needs all of them. */
+bool dfg_plan_has_rounds(const struct dfg_plan *plan);
 DFG_MUST_CHECK struct dfg_err *dfg_plan_finish(
 	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches, uint64_t *out_staleness);
 
@@ -114,6 +116,8 @@ struct dfg_shard_run {
  * There may be several replicas of the graph. A plan then runs on all of them, and replica 0 gives its fetches, except
  * that the runs of a sharded step (lib/exec/replica.c) are each on one of them. Variables are read from replica 0.
  */
+#define DFG_LANE_NAME \
+	"_dfg/lane" /* the placeholder that an asynchronous step is fed its replica's number with: i32[] */
 struct dfg_session_backend {
 	uint32_t replicas; /* that take part in steps, 1 or more; changes outside compute() */
 	struct dfg_err *(*plan)(struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan);

@@ -427,6 +427,12 @@ static inline const struct dfg_reducer *dfg_op_reducer(const struct dfg_op *op, 
 /* Fills one with the same function for each dtype: .kernel = {DFG_EACH_number(DFG_FOR_DTYPE, matmul)} */
 #define DFG_FOR_DTYPE(NAME, name, type, number, function) [DFG_##NAME] = function,
 
+/* Whether the op puts elements into a queue or takes them out, and may wait for that. */
+static inline bool dfg_op_is_queued(const struct dfg_op *op)
+{
+	return op->flags & DFG_BLOCKING && op->flags & DFG_WRITES;
+}
+
 /* All ops, by name in byte order; generated from the symbols of the kernels. */
 extern const struct dfg_op *const dfg_ops[];
 extern const size_t dfg_ops_count;

@@ -273,14 +273,15 @@ static struct dfg_err *step(struct dfg_eval *eval, const struct dfg_call_site *s
 	return NULL;
 }
 
-static struct dfg_err *make_seed(struct dfg_eval *eval, uint32_t *out_node)
+/* A scalar that the run feeds, 0 by default: a node at the root with that name, which the whole graph shares. */
+static struct dfg_err *make_fed(struct dfg_eval *eval, const char *name, enum dfg_dtype dtype, uint32_t *out_node)
 {
 	const char *scope = eval->scope;
 	struct dfg_saved_region saved;
 	struct dfg_edge zero;
 	struct dfg_attr attr = {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}};
 	struct dfg_new_node want = {.op = "PlaceholderWithDefault",
-		.name = "dfg/seed",
+		.name = name,
 		.exact = true,
 		.in = &zero,
 		.n_in = 1,
@@ -289,7 +290,7 @@ static struct dfg_err *make_seed(struct dfg_eval *eval, uint32_t *out_node)
 	dfg_region_go(eval, NULL, &saved);
 	eval->scope = "dfg";
 	eval->builder->n_control = 0;
-	struct dfg_err *err = dfg_to_edge(eval, &DFG_INT(0), DFG_I64, &zero);
+	struct dfg_err *err = dfg_to_edge(eval, &DFG_INT(0), dtype, &zero);
 	if (!err)
 		err = dfg_eval_build(eval, &want, DFG_NAME_EXACT, out_node);
 	eval->scope = scope;
@@ -297,15 +298,27 @@ static struct dfg_err *make_seed(struct dfg_eval *eval, uint32_t *out_node)
 	return err;
 }
 
-/* seed(): the value of `dfg run --seed`, an i64 PlaceholderWithDefault that the whole graph shares. */
-static struct dfg_err *seed(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+static struct dfg_err *fed(struct dfg_eval *eval, const char *name, enum dfg_dtype dtype, struct dfg_datum *out_datum)
 {
-	uint32_t node = dfg_graph_find(eval->builder->graph, "dfg/seed");
-	(void)site;
+	uint32_t node = dfg_graph_find(eval->builder->graph, name);
 	if (node == DFG_NONE)
-		DFG_TRY(make_seed(eval, &node));
+		DFG_TRY(make_fed(eval, name, dtype, &node));
 	*out_datum = DFG_TENSOR(((struct dfg_edge){node, 0}));
 	return NULL;
+}
+
+/* seed(): the value of `dfg run --seed`. */
+static struct dfg_err *seed(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	(void)site;
+	return fed(eval, "dfg/seed", DFG_I64, out_datum);
+}
+
+/* lane(): the number of the replica that a step with `--sync async` is of. */
+static struct dfg_err *lane(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	(void)site;
+	return fed(eval, "_dfg/lane", DFG_I32, out_datum);
 }
 
 /* indices(): the iteration of each loop around the call, the outermost first. Random numbers depend on them. */
@@ -364,6 +377,7 @@ const struct dfg_builtin dfg_builtins[] = {
 	{"indices", 0, 0, indices},
 	{"is_list", 1, 1, is_list},
 	{"is_static", 1, 1, is_static},
+	{"lane", 0, 0, lane},
 	{"len", 1, 1, length},
 	{"rank", 1, 1, rank},
 	{"seed", 0, 0, seed},

@@ -40,11 +40,13 @@ static bool is_shared(const struct dfg_node *node)
 	return has_name;
 }
 
-/* The function of the language that gives the node's value: every program has one seed and one count of steps. */
+/* The function of the language that gives the node's value: every program has one seed, one lane and one count of steps. */
 static const char *program_function(const struct dfg_node *node)
 {
 	if (dfg_node_role(node) == DFG_PLACEHOLDER_DEFAULT && !strcmp(node->name, "dfg/seed"))
 		return "seed";
+	if (dfg_node_role(node) == DFG_PLACEHOLDER_DEFAULT && !strcmp(node->name, "_dfg/lane"))
+		return "lane";
 	return dfg_node_role(node) == DFG_READ && !strcmp(node->name, "train/step/read") ? "step" : NULL;
 }
 

@@ -16,7 +16,7 @@ for name, count in (("train", 40), ("t10k", 12)):
 PY
 target=
 makes() { # COMMANDS of dfg that it must run, in their order
-	MAKEFLAGS='' make -C here DFG="$DFG" DATA="$PWD/data" EPOCHS=1 $target >log 2>&1 || { cat log; exit 1; }
+	MAKEFLAGS='' make -C here DFG="$DFG" DATA="$PWD/data" EPOCHS=1 ROUND=12 TEXT="$PWD/text" $target >log 2>&1 || { cat log; exit 1; }
 	made=$(awk -v dfg="$DFG" '$1 == dfg { printf "%s%s", (n++ ? " " : ""), $2 }' log)
 	[ "$made" = "$*" ] || { echo "made '$made', not '$*':"; cat log; exit 1; }
 }
@@ -51,4 +51,24 @@ python3 -m zipfile -e lenet.npz lenet
 python3 -m zipfile -e transfer.npz transfer
 [ "$(find lenet -name '*.npy' | wc -l)" -gt 0 ]
 for member in $(cd lenet && find . -path '*conv*' -name w.npy); do cmp "lenet/$member" "transfer/net/$member"; done
+makes
+
+# Replicas: of LeNet with the bits of one process, with a barrier that the program has, with a table on two servers.
+target=replicated
+makes run run
+"$DFG" run here/build/lenet-step.pb --data images=@data/train-images-idx3-ubyte.gz --data labels=@data/train-labels-idx1-ubyte.gz \
+	--batch 64 --shards 2 --target train --fetch loss --save one.safetensors
+cmp one.safetensors here/build/replicated.safetensors
+grep -q '^accuracy: f32\[\] ' here/build/replicated.txt
+makes
+target=barrier
+makes build build run run
+grep -q '^accuracy: f32\[\] ' here/build/barrier.txt
+awk 'BEGIN { for (i = 0; i < 300; i++) printf "The %s sees %s; ", substr("abcdefg", i % 7 + 1, 1), substr("hijkl", i % 5 + 1, 1) }' >text
+target=word2vec
+makes build build grad run
+[ "$(head -3 here/build/vocabulary.txt | tr '\n' ' ')" = 'sees the h ' ]
+awk -F'"loss":' '{ v = $2 + 0; if (NR <= 5) first += v; last[NR % 5] = v } END { for (i in last) sum += last[i]; exit !(sum < 0.9 * first) }' \
+	here/build/word2vec.jsonl
+"$DFG" show here/build/word2vec.safetensors | grep -q '500,16'
 makes

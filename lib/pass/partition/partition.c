@@ -15,7 +15,7 @@
 /* The nodes that lib/pass/replicate adds are partitioned like the rest. */
 static bool is_reserved(const char *name)
 {
-	static const char *const allowed[] = {"_dfg/reduce/", "_dfg/reduced/", "_dfg/target"};
+	static const char *const allowed[] = {"_dfg/lane", "_dfg/reduce/", "_dfg/reduced/", "_dfg/target"};
 	bool reserved = !strncmp(name, RESERVED, sizeof RESERVED - 1);
 	for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
 		reserved &= strncmp(name, allowed[i], strlen(allowed[i])) != 0;

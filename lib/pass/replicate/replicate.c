@@ -135,6 +135,15 @@ static struct dfg_err *reduce(struct replicate *r)
 	return dfg_replicate_buckets(r);
 }
 
+static bool needs_queues(const struct replicate *r)
+{
+	const struct dfg_graph *graph = r->builder->graph;
+	bool needs = false;
+	for (uint32_t n = 0; n < r->before; n++)
+		needs |= r->needed[n] && graph->node[n].op && dfg_op_is_queued(graph->node[n].op);
+	return needs;
+}
+
 static struct dfg_err *replicate(struct replicate *r)
 {
 	r->before = r->builder->graph->count;
@@ -142,6 +151,8 @@ static struct dfg_err *replicate(struct replicate *r)
 	DFG_TRY(find_needed(r));
 	DFG_TRY(find_local(r));
 	DFG_TRY(dfg_replicate_random(r));
+	if (r->options->async && needs_queues(r))
+		return NULL;
 	DFG_TRY(find_local(r)); /* the numbers that a shard draws are local */
 	DFG_TRY(reduce(r));
 	DFG_TRY(find_local(r));

@@ -24,6 +24,8 @@ struct dfg_replicate_options {
 	uint32_t shards;              /* 2 or more */
 	const struct dfg_edge *shard; /* the tensors that are fed the rows of a shard */
 	uint32_t n_shard;
+	bool
+		async; /* a step is one shard's: where it needs queues, it is not cut, as these say when variables are updated */
 	enum dfg_reduction reduction;
 	uint64_t bucket;              /* bytes that fill a bucket; 0: a bucket for each tensor; UINT64_MAX: all in one */
 	const char *const *gradients; /* shell patterns: names of the nodes to reduce, instead of those found */
