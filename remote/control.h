@@ -33,11 +33,11 @@ enum dfg_packet_kind {
 	DFG_PACKET_ROWS,      /* rows of such a file -> their elements */
 	DFG_PACKET_STATE,     /* -> names and values of all variables */
 	DFG_PACKET_ADOPT,     /* names and values: variables to set */
-	DFG_PACKET_PEER,      /* another worker has started again: its number, name, transport and addresses */
-	DFG_PACKET_DIGESTS,   /* -> names and digests of all variables */
-	DFG_PACKET_EPOCH,     /* the number of an epoch, and the replicas that take part in it */
-	DFG_PACKET_BENCH,     /* elements, calls, whether to verify -> times of the all-reduce: p50, p99, all, ns */
-	DFG_PACKET_END,       /* the last request */
+	DFG_PACKET_PEER, /* workers of another replica have started again: the number, name, transport and addresses of each */
+	DFG_PACKET_DIGESTS, /* -> names and digests of all variables */
+	DFG_PACKET_EPOCH,   /* the number of an epoch, and the replicas that take part in it */
+	DFG_PACKET_BENCH,   /* elements, calls, whether to verify -> times of the all-reduce: p50, p99, all, ns */
+	DFG_PACKET_END,     /* the last request */
 	/* The kinds below are handled at once, also while a step runs. */
 	DFG_PACKET_FAIL,  /* a step, a code and words: the step failed on another worker. No answer */
 	DFG_PACKET_SKIP,  /* a step: its result is not needed, as other replicas were first. No answer */

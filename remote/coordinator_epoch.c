@@ -140,19 +140,17 @@ static struct dfg_err *why_not_revived(const struct dfg_coordinator *coordinator
 {
 	if (!coordinator->options.revive)
 		return NULL;
-	if (coordinator->width > 1)
-		return DFG_ERR(DFG_UNAVAILABLE, "--restarts cannot start a replica of %u workers again", coordinator->width);
 	if (has_queues(coordinator))
 		return DFG_ERR(DFG_UNAVAILABLE,
 			"--restarts cannot start a replica of a graph with queues again, since their elements cannot be copied");
 	return NULL;
 }
 
-/* Begins to start lost replicas again while restarts are left, if a replica is one worker and its state is in variables. */
+/* Begins to start lost replicas again while restarts are left, if their state is in variables. */
 static void revive_lost(struct dfg_coordinator *coordinator)
 {
 	const struct dfg_coordinator_options *options = &coordinator->options;
-	if (!options->revive || coordinator->width > 1 || has_queues(coordinator))
+	if (!options->revive || has_queues(coordinator))
 		return;
 	for (uint32_t r = 0; r < options->replicas; r++)
 		if (!coordinator->replica[r].member && !coordinator->replica[r].reviving && !coordinator->replica[r].left)

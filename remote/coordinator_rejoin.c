@@ -40,22 +40,31 @@ static struct dfg_err *link_again(struct dfg_coordinator *coordinator, uint32_t 
 	return NULL;
 }
 
-/* Links the worker of a replica to those of all other members: both ends are asked at once. */
-static struct dfg_err *introduce(struct dfg_coordinator *coordinator, uint32_t worker)
+/* Asks a worker to link to those of a replica that rejoins. */
+static void ask_peers(
+	struct dfg_coordinator *coordinator, uint32_t worker, uint32_t first, uint32_t end, double seconds)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_PEER};
+	dfg_packet_put_real(&packet, seconds);
+	dfg_packet_put(&packet, end - first);
+	for (uint32_t i = first; i < end; i++) {
+		struct dfg_peer peer = coordinator->options.peer[i];
+		peer.transport = coordinator->transport(coordinator->transport_arg, worker, i);
+		dfg_packet_put(&packet, i);
+		dfg_peer_put(&packet, &peer);
+	}
+	dfg_coordinator_ask(coordinator, worker, &packet);
+}
+
+/* Links the workers of a replica to each other and to those of all other members: all ends are asked at once. */
+static struct dfg_err *introduce(struct dfg_coordinator *coordinator, uint32_t first, uint32_t end)
 {
 	const double seconds = 10;
-	DFG_TRY(dfg_coordinator_ask_setup(coordinator, worker, seconds, true));
-	for (uint32_t w = 0; w < coordinator->options.workers; w++) {
-		struct dfg_packet packet = {.kind = DFG_PACKET_PEER};
-		struct dfg_peer peer = coordinator->options.peer[worker];
-		if (w == worker || !dfg_coordinator_takes_part(coordinator, w))
-			continue;
-		peer.transport = coordinator->transport(coordinator->transport_arg, w, worker);
-		dfg_packet_put(&packet, worker);
-		dfg_packet_put_real(&packet, seconds);
-		dfg_peer_put(&packet, &peer);
-		dfg_coordinator_ask(coordinator, w, &packet);
-	}
+	for (uint32_t w = 0; w < coordinator->options.workers; w++)
+		if (w >= first && w < end)
+			DFG_TRY(dfg_coordinator_ask_setup(coordinator, w, seconds, true));
+		else if (dfg_coordinator_takes_part(coordinator, w))
+			ask_peers(coordinator, w, first, end, seconds);
 	DFG_TRY(dfg_coordinator_answers_in(coordinator, "linking a replica that rejoins"));
 	dfg_coordinator_drop_answers(coordinator);
 	return NULL;
@@ -78,13 +87,14 @@ static struct dfg_err *give_work(struct dfg_coordinator *coordinator, uint32_t r
 
 static struct dfg_err *bring_in(struct dfg_coordinator *coordinator, uint32_t replica)
 {
-	uint32_t worker = replica * coordinator->width;
-	DFG_TRY(link_again(coordinator, worker));
-	DFG_TRY(introduce(coordinator, worker));
+	uint32_t first = replica * coordinator->width, end = first + coordinator->width;
+	for (uint32_t w = first; w < end; w++)
+		DFG_TRY(link_again(coordinator, w));
+	DFG_TRY(introduce(coordinator, first, end));
 	DFG_TRY(give_work(coordinator, replica));
 	DFG_TRY(dfg_coordinator_send_epoch(coordinator));
 	struct dfg_err *note =
-		DFG_ERR(DFG_UNAVAILABLE, "replica %u (%s) is back", replica, coordinator->options.peer[worker].name);
+		DFG_ERR(DFG_UNAVAILABLE, "replica %u (%s) is back", replica, coordinator->options.peer[first].name);
 	dfg_coordinator_note(coordinator, note);
 	dfg_err_free(note);
 	return NULL;

@@ -259,26 +259,37 @@ struct dfg_err *dfg_worker_epoch(struct dfg_worker *worker, struct dfg_packet *r
 }
 
 /* The link of the old one is closed, and no step is in progress: the group drops what it sent. */
-struct dfg_err *dfg_worker_peer(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+static struct dfg_err *link_again(
+	struct dfg_worker *worker, uint32_t number, const struct dfg_peer *peer, double seconds)
 {
-	(void)answer;
-	struct dfg_peer peer;
-	uint32_t number = dfg_packet_get_u32(request), width = dfg_worker_width(worker);
-	double seconds = dfg_packet_get_real(request);
-	dfg_peer_get(request, &peer);
-	DFG_TRY(dfg_packet_check(request));
+	uint32_t width = dfg_worker_width(worker);
 	bool known =
 		worker->options.relink && number < worker->config.workers && number / width != dfg_worker_replica(worker);
 	if (!known)
 		return DFG_ERR(DFG_PROTOCOL, "worker %u cannot be linked again", number);
-	dfg_worker_leave_group(worker);
 	bool same_part = number % width == worker->config.self % width;
 	if (same_part)
 		dfg_group_relink(worker->group, number / width, NULL);
-	DFG_TRY(worker->options.relink(worker->options.arg, number, &peer, seconds, &worker->link[number]));
+	DFG_TRY(worker->options.relink(worker->options.arg, number, peer, seconds, &worker->link[number]));
 	if (same_part)
 		dfg_group_relink(worker->group, number / width, worker->link[number]);
 	return NULL;
+}
+
+struct dfg_err *dfg_worker_peer(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)answer;
+	double seconds = dfg_packet_get_real(request);
+	uint32_t count = dfg_packet_get_count(request, sizeof(uint64_t));
+	dfg_worker_leave_group(worker);
+	for (uint32_t i = 0; i < count; i++) {
+		struct dfg_peer peer;
+		uint32_t number = dfg_packet_get_u32(request);
+		dfg_peer_get(request, &peer);
+		DFG_TRY(dfg_packet_check(request));
+		DFG_TRY(link_again(worker, number, &peer, seconds));
+	}
+	return dfg_packet_check(request);
 }
 
 static void put_value(struct dfg_packet *answer, const struct dfg_tensor *value)

@@ -91,15 +91,15 @@ losses() {
 	signal KILL 0
 	as_undisturbed
 
-	# 14. A replica of two workers goes whole, and is not started again. It updates only when both have their buckets.
-	begin lost --replicas 2 --min-replicas 1 --restarts 1 --hosts local:4 --place 'w*=w1' --place 'guess*=w1'
+	# 14. A replica of two workers goes whole. It updates only when both have their buckets.
+	begin lost --replicas 2 --min-replicas 1 --hosts local:4 --place 'w*=w1' --place 'guess*=w1'
 	at_step 4
 	worker 3
 	other=$worker
 	signal KILL 2
 	within gone "$other"
 	as_undisturbed
-	grep -q '; --restarts cannot start a replica of 2 workers again; continues with 1 of 2 replicas' lost.err
+	has lost.err 'continues with 1 of 2 replicas'
 
 	# Below the minimum it is 69, or the run restarts from its checkpoint.
 	begin few --replicas 3 --min-replicas 2 --hosts local:3
@@ -137,6 +137,18 @@ returns() {
 	# the reason that the others noticed may come between
 	grep -q 'w1: ended by signal 9;.* continues with 2 of 3 replicas' rejoin.err || { cat rejoin.err; exit 1; }
 	never grep -q 'replica 1 .* is back' rejoin.err
+
+	# A replica of two workers, whichever of them was lost; also the lead.
+	for transport in shm libcurl; do
+		begin rejoin --replicas 3 --min-replicas 1 --hosts local:6 --restarts 2 --steps 200 --place 'w*=w1' \
+			--place 'guess*=w1' --transport $transport --verify-replicas 20
+		at_step 3
+		signal KILL 3
+		within grep -q 'step [0-9]*: replica 1 (w2) is back; continues with 3 of 3 replicas' rejoin.err
+		signal KILL 0
+		within grep -q 'step [0-9]*: replica 0 (w0) is back; continues with 3 of 3 replicas' rejoin.err
+		longer
+	done
 
 	# A replica that computes much longer than before is named once, when it is stopped as it computes.
 	begin late --replicas 2 --min-replicas 1 --hosts local:2 --lease 20 --steps 200
