@@ -91,28 +91,38 @@ static struct dfg_err *bring_in(struct dfg_coordinator *coordinator, uint32_t re
 	for (uint32_t w = first; w < end; w++)
 		DFG_TRY(link_again(coordinator, w));
 	DFG_TRY(introduce(coordinator, first, end));
-	DFG_TRY(give_work(coordinator, replica));
+	return give_work(coordinator, replica);
+}
+
+static struct dfg_err *begin_epoch(struct dfg_coordinator *coordinator, uint32_t replica)
+{
 	DFG_TRY(dfg_coordinator_send_epoch(coordinator));
-	struct dfg_err *note =
-		DFG_ERR(DFG_UNAVAILABLE, "replica %u (%s) is back", replica, coordinator->options.peer[first].name);
+	struct dfg_err *note = DFG_ERR(DFG_UNAVAILABLE, "replica %u (%s) is back", replica,
+		coordinator->options.peer[replica * coordinator->width].name);
 	dfg_coordinator_note(coordinator, note);
 	dfg_err_free(note);
 	return NULL;
 }
 
-/* A failure, whatever it is, loses the replica once more, and the others continue. */
+/*
+ * A failure before the replica has all that it needs, whatever it is and whoever is lost, loses it once more, and the others
+ * continue.
+ */
 static struct dfg_err *rejoin(struct dfg_coordinator *coordinator, uint32_t replica)
 {
-	uint32_t worker = replica * coordinator->width;
-	coordinator->replica[replica].member = true;
-	coordinator->replica[replica].version = coordinator->replica[replica].due = 0;
-	coordinator->replica[replica].torn = false;
+	struct replica_state *state = &coordinator->replica[replica];
+	state->member = true;
+	state->version = state->due = 0;
+	state->torn = false;
 	coordinator->backend.replicas++;
 	struct dfg_err *err = bring_in(coordinator, replica);
-	if (err && err->code != DFG_UNAVAILABLE)
-		dfg_coordinator_lost(coordinator, worker, DFG_ERR(DFG_UNAVAILABLE, "%s", err->text));
-	if (err)
+	if (err) {
 		err->code = DFG_UNAVAILABLE;
+		dfg_coordinator_lost(coordinator, replica * coordinator->width,
+			DFG_ERR(DFG_UNAVAILABLE, "cannot take part again: %s", err->text));
+	} else {
+		err = begin_epoch(coordinator, replica);
+	}
 	return dfg_coordinator_regroup(coordinator, err);
 }
 
