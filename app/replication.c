@@ -71,9 +71,9 @@ static struct dfg_err *parse_sync(struct dfg_replication *replication, bool has_
 	if (replication->min_replicas && replication->min_replicas < replication->replicas)
 		return DFG_ERR(
 			DFG_USAGE, "--min-replicas cannot be used with --sync %s: such a run ends when a worker is lost", text);
-	if (replication->verify || replication->emulate)
+	if (replication->verify || replication->checks.flip_step)
 		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --sync %s: its replicas have the same variables",
-			replication->verify ? "verify-replicas" : "emulate", text);
+			replication->verify ? "verify-replicas" : "emulate flip", text);
 	return NULL;
 }
 
@@ -177,20 +177,39 @@ struct dfg_err *dfg_replication_default(
 	return err;
 }
 
+/* One part of --emulate, such as "seed=7". */
+static struct dfg_err *parse_emulated(struct dfg_replication *replication, const char *part)
+{
+	struct dfg_replica_checks *checks = &replication->checks;
+	unsigned long long step, replica, seed;
+	int length = 0;
+	if (!strncmp(part, "compute=", 8))
+		return dfg_emulation_parse(part + 8, &checks->emulation);
+	if (sscanf(part, "seed=%llu%n", &seed, &length) == 1 && !part[length]) {
+		checks->emulation.seed = seed;
+		return NULL;
+	}
+	bool flips = sscanf(part, "flip=%llu,%llu%n", &step, &replica, &length) == 2 && !part[length] && step &&
+				 (int64_t)replica < replication->replicas;
+	if (!flips)
+		return DFG_ERR(DFG_USAGE,
+			"--emulate must be flip=STEP,REPLICA with a replica below --replicas, compute=DELAY or seed=N, not '%s'",
+			part);
+	checks->flip_step = step;
+	checks->flip_replica = (uint32_t)replica;
+	return NULL;
+}
+
 static struct dfg_err *parse_emulation(struct dfg_replication *replication)
 {
-	unsigned long long step, replica;
-	int length = 0;
-	const char *text = replication->emulate;
-	if (!text)
-		return NULL;
-	bool fits = sscanf(text, "flip=%llu,%llu%n", &step, &replica, &length) == 2 && !text[length] && step &&
-				(int64_t)replica < replication->replicas;
-	if (!fits)
-		return DFG_ERR(
-			DFG_USAGE, "--emulate must be flip=STEP,REPLICA with a replica below --replicas, not '%s'", text);
-	replication->checks.flip_step = step;
-	replication->checks.flip_replica = (uint32_t)replica;
+	char part[80];
+	for (const char *at = replication->emulate, *end; at; at = *end ? end + 1 : NULL) {
+		end = at + strcspn(at, ";");
+		snprintf(part, sizeof part, "%.*s", (int)(end - at), at);
+		DFG_TRY(parse_emulated(replication, part));
+	}
+	if (replication->checks.emulation.delay && replication->replicas < 2)
+		return DFG_ERR(DFG_USAGE, "--emulate compute requires --replicas: it delays each of them");
 	return NULL;
 }
 

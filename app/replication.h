@@ -14,7 +14,7 @@ struct dfg_replication {
 	const char *sync;            /* "allreduce", "quorum", "ps" or "async"; NULL: allreduce, or quorum with `replay` */
 	int64_t need;                /* shards that a step of a quorum waits for; 0: not given */
 	const char *record, *replay; /* files of the shards that each step took: app/record.h */
-	const char *emulate;         /* "flip=STEP,REPLICA"; NULL: nothing */
+	const char *emulate;         /* "flip=STEP,REPLICA;compute=exponential:20ms;seed=7"; NULL: nothing */
 	int64_t min_replicas;        /* with which the run continues when others are lost; 0: not given */
 	const char *bucket;          /* SIZE, "0", "all" or "auto"; NULL: auto */
 	const char *algorithm;       /* "auto", "direct" or "shm"; NULL: auto */

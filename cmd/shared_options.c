@@ -79,7 +79,11 @@ const struct dfg_opt dfg_replication_options[] = {
 	{"verify-replicas", .takes = "K", .number = &S.replication.verify, .least = 1,
 		.help = "Compare the variables of the replicas every K steps."},
 	{"emulate", .takes = "SPEC", .text = &S.replication.emulate,
-		.help = "For tests: flip=STEP,REPLICA inverts a bit of a variable of that replica after that step."},
+		.help =
+			"For tests, parts separated by semicolons: flip=STEP,REPLICA inverts a bit of a variable of that replica "
+			"after that step; compute=fixed:T, lognormal:T,S or exponential:T delays each compute run by a time such "
+			"as "
+			"20ms, or one that is drawn with that median or mean by seed=N, the replica and the step."},
 	{"bucket", .takes = "SIZE|0|all|auto", .text = &S.replication.bucket,
 		.help = "Reduce gradients in buckets of SIZE bytes (4MiB); 0: each by itself; all: in one."},
 	{"algorithm", .takes = "auto|direct|shm", .text = &S.replication.algorithm,

@@ -4,6 +4,7 @@
 #include "lib/exec/session.h"
 #include "lib/pass/partition/partition.h"
 #include "remote/worker_config.h"
+#include "remote/emulation.h"
 
 /*
  * The coordinator: the launcher's view of the workers of a run. It gives each worker its part of a graph, derives the
@@ -31,6 +32,7 @@ struct dfg_replica_checks {
 	   0: never */
 	uint64_t flip_step;
 	uint32_t flip_replica;
+	struct dfg_emulation emulation; /* delays of the compute runs */
 };
 struct dfg_coordinator_options {
 	const struct dfg_peer *peer; /* by worker; borrowed */

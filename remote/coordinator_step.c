@@ -284,6 +284,9 @@ static void put_shards(
 						   : ends       ? DFG_RUN_ENDS
 										: DFG_RUN_UPDATES);
 	dfg_packet_put(packet, run->shard ? run->shard[replica] : 0);
+	bool delayed = run->shard && !dfg_coordinator_is_lane(coordinator, worker);
+	const struct dfg_emulation *emulation = &coordinator->options.checks.emulation;
+	dfg_packet_put(packet, delayed ? dfg_emulation_delay(emulation, replica, run->sharded->number) : 0);
 	dfg_packet_put(packet, run->shard ? 0 : coordinator->streams);
 	for (size_t i = 0; i < coordinator->streams && !run->shard; i++)
 		dfg_packet_put_text(packet, coordinator->stream[i]);

@@ -175,6 +175,7 @@ void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *e
 		dfg_rendezvous_fail(worker->rendezvous, err);
 	}
 	pthread_mutex_unlock(&worker->lock);
+	dfg_event_signal(&worker->event);
 	if (!now)
 		dfg_err_free(err);
 }
@@ -195,6 +196,20 @@ void dfg_worker_skip(struct dfg_worker *worker, uint64_t step)
 			DFG_ERR(DFG_STOPPED, "the step ended without this replica: enough others have finished it"));
 	}
 	pthread_mutex_unlock(&worker->lock);
+	dfg_event_signal(&worker->event);
+}
+
+struct dfg_err *dfg_worker_delay(struct dfg_worker *worker, uint64_t ns)
+{
+	uint64_t until = dfg_now() + ns;
+	for (;;) {
+		uint32_t seen = atomic_load(&worker->event.word);
+		if (atomic_load(&worker->stop) || atomic_load(&worker->ended))
+			return DFG_ERR(DFG_STOPPED, "the step has failed elsewhere");
+		if (dfg_now() >= until)
+			return NULL;
+		dfg_event_wait_until(&worker->event, seen, until);
+	}
 }
 
 static bool is_skipped(const struct dfg_worker *worker, uint64_t step)

@@ -105,6 +105,7 @@ struct sharded_run {
 	bool *absent;  /* by replica: it takes no part in the step; NULL: all do */
 	uint32_t turn; /* of the shards over the replicas: struct dfg_group_step */
 	int64_t batch;
+	uint64_t delay_ns; /* before a compute run begins */
 	bool wants_fetches;
 	const char **stream; /* names of the streams of random numbers that all replicas move on */
 	uint32_t streams;
@@ -134,6 +135,9 @@ void dfg_worker_drop_sources(struct dfg_worker *worker);
 
 /* Fails the running step, if it has that number, or a future one. Takes err. */
 void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *err);
+
+/* Waits for that time, as the running step's computation would. DFG_STOPPED if the step ends meanwhile. */
+DFG_MUST_CHECK struct dfg_err *dfg_worker_delay(struct dfg_worker *worker, uint64_t ns);
 
 /* Ends the step of that number alone, now or when it begins. */
 void dfg_worker_skip(struct dfg_worker *worker, uint64_t step);

@@ -140,6 +140,7 @@ struct dfg_err *dfg_worker_get_shards(
 	out_run->waits = phase == DFG_RUN_WAITS;
 	out_run->ends = phase == DFG_RUN_ENDS;
 	out_run->shard = dfg_packet_get_u32(request);
+	out_run->delay_ns = dfg_packet_get(request);
 	out_run->streams = dfg_packet_get_count(request, sizeof(uint64_t) + 1);
 	out_run->stream = dfg_arena_zeros(scratch, out_run->streams, sizeof(char *));
 	if (!out_run->stream)
@@ -209,7 +210,7 @@ struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct 
 	if (run->computes) {
 		const struct dfg_shard shard = dfg_shard_of(run->shard, run->shards, run->batch);
 		dfg_group_enter(worker->group, &shard);
-		return NULL;
+		return run->delay_ns ? dfg_worker_delay(worker, run->delay_ns) : NULL;
 	}
 	if (run->holds)
 		DFG_TRY(dfg_group_take(worker->group, run->taken, run->absent));

@@ -122,6 +122,12 @@ begin parts --hosts local:6 --replicas 3 --need 2 --steps 12 --place 'w*=w1' --p
 ends 0
 replays parts --steps 12 --shards 3 --eval-data x=@x.npy --eval-data y=@y.npy --eval-fetch loss
 
+# Delays that --emulate draws: they change no bit of a step with given shards.
+begin slow --hosts local:3 --replicas 3 --need 2 --steps 20 --emulate 'compute=lognormal:5ms,1;seed=4'
+ends 0
+replays slow --steps 20 --shards 3
+replays slow --steps 20 --hosts local:3 --replicas 3 --emulate compute=exponential:2ms
+
 # A run that is resumed continues its record, without the steps after its checkpoint.
 begin resumed --hosts local:3 --replicas 3 --need 2 --steps 7 --checkpoint ck --every 4
 ends 0
@@ -148,6 +154,11 @@ fails() { # STATUS WORDS OPTIONS...
 	has err "$words"
 }
 fails 2 '--sync quorum requires --need' --sync quorum --replicas 2 --hosts local:2
+fails 2 '--emulate must be flip=STEP,REPLICA with a replica below --replicas, compute=DELAY or seed=N, not' \
+	--replicas 2 --hosts local:2 --emulate 'seed=1;link=2ms'
+fails 2 '--emulate: compute must be fixed:T, lognormal:T,S or exponential:T, with T as in 20ms' \
+	--replicas 2 --hosts local:2 --emulate compute=fixed:20
+fails 2 '--emulate compute requires --replicas' --emulate compute=fixed:20ms --hosts local:2
 fails 2 '--need 3 is more than --replicas 2' --sync quorum --need 3 --replicas 2 --hosts local:2
 fails 2 '--need requires --sync quorum, not --sync allreduce' --need 1 --replicas 2 --hosts local:2
 fails 2 '--record requires --sync quorum' --record r --replicas 2 --hosts local:2
