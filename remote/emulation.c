@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "20ms", "0.5s" or "500us"; *rest is behind it. */
+/* Reads a duration such as "20ms", "0.5s" or "500us"; *rest points after it. */
 static bool read_duration(const char *text, const char **rest, double *out_seconds)
 {
 	static const struct {

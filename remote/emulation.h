@@ -17,7 +17,7 @@ struct dfg_emulation {
 	uint64_t seed;
 };
 
-/* Reads "fixed:20ms", "lognormal:20ms,0.5" or "exponential:200ms". DFG_USAGE if it is none of these. */
+/* Reads "fixed:20ms", "lognormal:20ms,0.5" or "exponential:200ms". DFG_USAGE for any other text. */
 DFG_MUST_CHECK struct dfg_err *dfg_emulation_parse(const char *text, struct dfg_emulation *out_emulation);
 
 /* In ns. */

@@ -85,7 +85,7 @@ barrier --hosts ./one --batch 12 --epochs 3 --steps 15 --checkpoint ck --every 4
 barrier --hosts ./two --batch 12 --epochs 3 --checkpoint ck --resume
 equal
 
-# --drop-last leaves out what is no whole round; a run that is told to stop completes its round.
+# --drop-last leaves out steps that do not make a whole round; a run that is told to stop completes its round.
 barrier --hosts ./one --batch 15 --epochs 1 --drop-last
 [ "$(wc -l <barrier.jsonl)" = 9 ]
 barrier --hosts ./one --batch 12 --epochs 9999 --checkpoint stopped &
