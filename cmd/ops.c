@@ -129,7 +129,10 @@ static struct dfg_err *search(const char *word)
 	if (err)
 		return err;
 	return DFG_ERR(DFG_NEGATIVE, "no op '%s'%s%s%s%s", word, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-		nearest ? "'?" : "", count ? "; these ops contain it" : "");
+		nearest ? "'?" : "",
+		!count    ? ""
+		: nearest ? " These ops contain the word"
+				  : "; these ops contain the word");
 }
 
 static struct dfg_err *print_missing(const struct dfg_missing_op *missing, size_t count)

@@ -25,6 +25,10 @@ few show ck
 few show y.npz
 few build a.dfg -o b.pb -MD
 few diff y.npz y.npz
+# A library that no descriptor is left for is not a missing package.
+got=0
+bash -c 'ulimit -n 4; exec "$0" serve a.pb --listen 127.0.0.1:0' "$DFG" >/dev/null 2>err || got=$?
+[ "$got" = 71 ] || { echo "status $got of a server with 4 descriptors"; cat err; exit 1; }
 # Workers have as few: at 16 the memory that a peer shares, or the socket to it, is what no descriptor is left for.
 for transport in shm libcurl; do
 	for most in 12 16 18; do

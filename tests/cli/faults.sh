@@ -51,7 +51,7 @@ status 0 "$DFG" diff --json a.csv a.csv
 
 # A part of a name is not an op: status 1, and the ops whose names contain it are listed.
 status 1 "$DFG" ops conv
-has err "no op 'conv'; these ops contain it"
+has err "no op 'conv'; these ops contain the word"
 [ "$(grep -ci '^[^<({ ]*conv' out)" = "$(wc -l <out)" ]
 grep -q '^Conv2D<' out
 status 1 "$DFG" ops --json maxpool
