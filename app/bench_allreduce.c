@@ -23,8 +23,9 @@ static struct dfg_err *parse_sizes(const char *text, uint64_t *out_first, uint64
 	*out_last = *out_first;
 	if (text[length])
 		DFG_TRY(parse_one(text + length + 1, strlen(text + length + 1), out_last));
-	return *out_first <= *out_last ? NULL
-								   : DFG_ERR(DFG_USAGE, "--sizes: %s is not from the smaller to the larger", text);
+	return *out_first <= *out_last
+			   ? NULL
+			   : DFG_ERR(DFG_USAGE, "--sizes must go from the smaller size to the larger one, not %s", text);
 }
 
 /* A few calls, which may be verified, show how many calls take some tenths of a second. */

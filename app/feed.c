@@ -110,13 +110,28 @@ struct dfg_err *dfg_feed_element(const char *text, size_t length, struct dfg_ten
 	return good ? NULL : cannot_hold(tensor->dtype, text, length);
 }
 
+/* The error for text that is not one value of the dtype; for "1,2" it says how a list is written. */
+static struct dfg_err *not_a_scalar(const char *text, enum dfg_dtype dtype, struct dfg_err *err)
+{
+	int n = 1;
+	for (const char *s = text; *s; s++)
+		n += *s == ',';
+	if (n == 1 || err->code != DFG_DATA)
+		return err;
+	struct dfg_err *more = DFG_ERR(
+		DFG_DATA, "%s: a list has its type and shape before it, as in %s[%d]:...", err->text, dfg_dtype_name(dtype), n);
+	dfg_err_free(err);
+	return more;
+}
+
 static struct dfg_err *scalar(const char *text, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
 {
 	DFG_TRY(dfg_tensor_new(dtype, &DFG_SHAPE_SCALAR, out_tensor));
 	struct dfg_err *err = dfg_feed_element(text, strlen(text), out_tensor, 0);
-	if (err)
-		dfg_tensor_release(out_tensor);
-	return err;
+	if (!err)
+		return NULL;
+	dfg_tensor_release(out_tensor);
+	return not_a_scalar(text, dtype, err);
 }
 
 /* Parses "f32[2,3]" at *at, and moves *at to its end; false, without moving it, if there is none. */

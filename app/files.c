@@ -83,5 +83,6 @@ struct dfg_err *dfg_check_text_path(const char *option, const char *path, const 
 {
 	if (!path || !(dfg_array_codec_of(path, NULL) || dfg_graph_has_suffix(path)))
 		return NULL;
-	return DFG_ERR(DFG_USAGE, "%s %s: the suffix is not one for %s", option, path, what);
+	return DFG_ERR(
+		DFG_USAGE, "%s %s: the file would hold %s, but the suffix is that of another format", option, path, what);
 }

@@ -42,7 +42,7 @@ struct dfg_err *dfg_find_tensor(
 {
 	struct dfg_err *err = dfg_graph_edge(graph, name, out_edge);
 	if (!err && out_edge->port == DFG_CONTROL)
-		err = DFG_ERR(DFG_DATA, "'%s' is not a tensor", name);
+		err = DFG_ERR(DFG_DATA, "'%s' is a control input, expected a tensor: NODE or NODE:NUMBER", name);
 	return dfg_err_note(err, "%s", what);
 }
 

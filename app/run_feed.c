@@ -56,7 +56,7 @@ static struct dfg_err *feed_word(struct dfg_run *run, const char *word)
 		return dfg_no_memory("the name of a feed");
 	DFG_TRY(dfg_model_tensor(&run->model, name, &edge));
 	DFG_TRY(dfg_err_note(dfg_feed_value(equals + 1, dfg_model_fact(&run->model, edge), &value), "feed '%s'", name));
-	return dfg_err_note(feed_named(run, name, &value), "feed");
+	return dfg_err_note(feed_named(run, name, &value), "--feed");
 }
 
 /* Feeds --seed to the `seed` tensor of a program, unless the user feeds that. */

@@ -93,9 +93,8 @@ static struct dfg_err *measure(
 	size_t length = strlen(kernel->program);
 	bool written = write(fd, kernel->program, length) == (ssize_t)length;
 	close(fd);
-	struct dfg_err *err = written
-							  ? measure_file(path, options, out_figures)
-							  : DFG_ERR(DFG_NO_OUTPUT, "%s: cannot write a temporary file: is the disk full?", path);
+	struct dfg_err *err = written ? measure_file(path, options, out_figures)
+								  : DFG_ERR(DFG_NO_OUTPUT, "%s: cannot write a temporary file", path);
 	unlink(path);
 	return err;
 }

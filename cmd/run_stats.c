@@ -217,7 +217,8 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 	if (run->staleness.updates) {
 		const struct dfg_staleness *staleness = &run->staleness;
 		double mean = (double)staleness->sum / (double)staleness->updates;
-		dfg_talk("staleness %.3f, at most %llu", mean, (unsigned long long)staleness->max);
+		dfg_talk(
+			"staleness: %.3f updates of others in the mean, at most %llu", mean, (unsigned long long)staleness->max);
 		dfg_json_key(json, "staleness"), dfg_json_open(json, '{');
 		dfg_json_key(json, "mean"), dfg_json_f64(json, mean);
 		dfg_json_key(json, "max"), dfg_json_uint(json, staleness->max);

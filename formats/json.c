@@ -158,9 +158,9 @@ static struct dfg_err *read_number(struct reader *r, struct dfg_json *value)
 	char word[400];
 	size_t length = number_length(r->at, r->end, &value->whole);
 	if (!length)
-		return bad(r, "no JSON value");
+		return bad(r, "expected a JSON value");
 	if (length >= sizeof word)
-		return bad(r, "too many digits");
+		return bad(r, "a number has too many digits");
 	memcpy(word, r->at, length);
 	word[length] = '\0';
 	value->kind = DFG_JSON_NUMBER;

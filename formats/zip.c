@@ -64,7 +64,7 @@ struct dfg_err *dfg_zip_open(const uint8_t *bytes, size_t size, struct dfg_zip *
 		return DFG_ERR(DFG_DATA, "zip: the directory is outside the file");
 	out_zip->end += out_zip->at;
 	if (out_zip->count > (out_zip->end - out_zip->at) / ENTRY_SIZE)
-		return DFG_ERR(DFG_DATA, "zip: more members than fit the directory");
+		return DFG_ERR(DFG_DATA, "zip: the directory is too short for the members that it declares");
 	return NULL;
 }
 
@@ -128,7 +128,7 @@ struct dfg_err *dfg_zip_next(struct dfg_zip *zip, struct dfg_zip_member *out_mem
 		.header = dfg_le32(entry + 42),
 	};
 	if (dfg_le16(entry + 8) & 1)
-		return DFG_ERR(DFG_DATA, "zip: encrypted");
+		return DFG_ERR(DFG_DATA, "zip: a member is encrypted, which is not supported");
 	if (!read_extra(entry + ENTRY_SIZE + name, entry + ENTRY_SIZE + name + extra, out_member))
 		return DFG_ERR(DFG_DATA, "zip: the directory is damaged");
 	zip->at += whole;

@@ -102,7 +102,7 @@ static struct dfg_err *partition_gradient(struct dfg_gradient *node)
 	struct dfg_edge numbers, *edges;
 	DFG_TRY(partition_numbers(node, &numbers));
 	if (!(edges = dfg_zeros(2 * (size_t)node->call->n_out, sizeof *edges)))
-		return DFG_ERR(DFG_MEMORY, "no edges for the gradient of %d parts", node->call->n_out);
+		return DFG_ERR(DFG_MEMORY, "no memory for the gradient of %d parts", node->call->n_out);
 	struct dfg_err *err = stitch_cotangents(node, numbers, edges);
 	dfg_free(edges);
 	return err;

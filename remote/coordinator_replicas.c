@@ -260,7 +260,8 @@ static struct dfg_err *spread_update(struct dfg_coordinator *coordinator, struct
 	}
 	if (!err) {
 		coordinator->broken = true;
-		err = DFG_ERR(DFG_UNAVAILABLE, "the replicas that had the step's update are lost");
+		err = DFG_ERR(
+			DFG_UNAVAILABLE, "all replicas that had the last update are lost; --resume continues from a checkpoint");
 	}
 	return err;
 }

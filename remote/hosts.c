@@ -195,7 +195,7 @@ static struct dfg_err *read_program(const struct reading *r, const char *path, s
 static struct dfg_err *add_workers(struct reading *r, const struct dfg_worker_host *worker, uint32_t count)
 {
 	if (count > DFG_HOSTS_MOST - r->count)
-		return DFG_ERR(r->fault, "more than %d workers", DFG_HOSTS_MOST);
+		return DFG_ERR(r->fault, "the hosts have more than %d workers, the limit", DFG_HOSTS_MOST);
 	if (!dfg_reserve(&r->worker, &r->capacity, r->count + count, sizeof *r->worker))
 		return dfg_no_memory("the hosts file");
 	for (uint32_t i = 0; i < count; i++)

@@ -152,7 +152,7 @@ static struct dfg_err *add_link(struct dfg_shm *shm, uint32_t peer, int fd, stru
 	*out_link = &link->link; /* before it runs: the sink may be called, and answer, before this function returns */
 	if (!shm_run(shm, link)) {
 		shm_link_unref(link);
-		return DFG_ERR(DFG_MEMORY, "more than %d links", LINKS_MOST);
+		return DFG_ERR(DFG_MEMORY, "this process has %d links over shared memory, the limit", LINKS_MOST);
 	}
 	return NULL;
 }

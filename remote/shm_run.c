@@ -154,7 +154,8 @@ static struct dfg_err *welcome(struct dfg_shm *shm, int fd, const struct hello *
 		return NULL;
 	arrival->fd = -1;
 	shm_drop_arrival(arrival);
-	return err ? err : DFG_ERR(DFG_MEMORY, "more than %d peers wait for a link", LINKS_MOST);
+	return err ? err
+			   : DFG_ERR(DFG_MEMORY, "more than %d workers wait for a link over shared memory, the limit", LINKS_MOST);
 }
 
 /* Errors of an unauthenticated peer are reported to it alone. */

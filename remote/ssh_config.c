@@ -309,7 +309,7 @@ static struct dfg_err *split(char *s, struct dfg_ssh_line *line)
 		bool quoted = *s == '"';
 		s += quoted;
 		if (line->count == DFG_SSH_WORDS_MOST)
-			return DFG_ERR(DFG_CONFIG, "more than %d words", DFG_SSH_WORDS_MOST);
+			return DFG_ERR(DFG_CONFIG, "the line has more than %d words, the limit", DFG_SSH_WORDS_MOST);
 		line->word[line->count++] = s;
 		s += quoted ? strcspn(s, "\"") : strcspn(s, line->count == 1 ? " \t\r\f=" : " \t\r\f");
 		if (quoted && !*s)

@@ -95,7 +95,7 @@ struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	struct row_walk of = {.attr = call->attr, .walk.n_in = call->n_in, .walk.in = of.operand};
 	if (call->n_in < 1 || call->n_in > OPERANDS)
-		return DFG_ERR(DFG_BUG, "an elementwise op has %d operands", call->n_in);
+		return DFG_ERR(DFG_BUG, "an elementwise op has %d operands, expected 1 to %d", call->n_in, OPERANDS);
 	for (int i = 0; i < call->n_in; i++)
 		shapes[i] = &dfg_kernel_input(ctx, i)->shape;
 	DFG_TRY(find_row(call, &of.row));

@@ -187,7 +187,7 @@ static struct dfg_err *evaluate_body(struct dfg_eval *eval, const struct dfg_cal
 	if (eval->calls == CALLS_MAX)
 		return DFG_ERR(DFG_DATA, "calls of functions nest deeper than %d", CALLS_MAX);
 	if (eval->called == CALLS_OF_BUILD)
-		return DFG_ERR(DFG_DATA, "more than %d calls of functions", CALLS_OF_BUILD);
+		return DFG_ERR(DFG_DATA, "the program calls functions more than %d times, the limit", CALLS_OF_BUILD);
 	eval->called++;
 	struct dfg_lang_loop *loop = eval->loop;
 	eval->calls++;

@@ -122,10 +122,10 @@ status 0 "$DFG" build net.dfg -o v1.5/net --if-changed
 cmp v1.5/net g.pb
 status 2 "$DFG" bench graph --nodes 4 --edges 4 -o no.pbtxt
 status 2 "$DFG" build net.dfg -o new.pb -MD -MF rule.pb
-has err '-MF rule.pb: the suffix is not one for a make rule'
+has err '-MF rule.pb: the file would hold a make rule'
 step='run g.pb --feed x=f32[1,2]:1,2 --fetch prediction'
 status 2 "$DFG" run t.pb --data x=@x.npy --data t=@t.npy --target train --metrics no.csv
-has err '--metrics no.csv: the suffix is not one for lines of JSON'
+has err '--metrics no.csv: the file would hold lines of JSON'
 for option in '--trace no.npz' '--save no.csv' '--save no.txt' '--save no' '-o no.txt' '-o no'; do
 	status 2 "$DFG" $step $option
 done

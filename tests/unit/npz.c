@@ -108,7 +108,7 @@ static void refuses_archives_that_lie(void **state)
 		uint8_t value;
 		const char *words;
 	} lies[] = {
-		{first + 8, 1, "zip: encrypted"},
+		{first + 8, 1, "zip: a member is encrypted"},
 		{first + 10, 9, "compression method 9 is not supported; 0 (stored) and 8 (deflated) are"},
 		{first + 16, (uint8_t)(bytes[first + 16] + 1), "a.npy: the checksum is wrong"},
 		{first + 20, (uint8_t)(bytes[first + 20] + 1), "a.npy: is stored without compression, but has"},

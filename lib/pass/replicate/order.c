@@ -31,7 +31,7 @@ static struct dfg_err *depends_on_update(struct replicate *r, const uint32_t *or
 	while (n < graph->count && (ordered[n] || !(graph->node[n].op && graph->node[n].op->flags & DFG_CONTRIBUTES)))
 		n++;
 	if (n == graph->count)
-		return DFG_ERR(DFG_BUG, "a cycle without a reduction");
+		return DFG_ERR(DFG_BUG, "the nodes have a cycle, which does not pass through a reduction");
 	while (at + 1 < graph->node[n].n_in && ordered[graph->node[n].in[at].node])
 		at++;
 	const struct dfg_node *node = &graph->node[graph->node[n].in[at].node];

@@ -107,7 +107,7 @@ static struct dfg_err *lay_out(struct verify *v)
 		facts->first[n] = (uint32_t)total;
 		total += count;
 		if (total > UINT32_MAX)
-			return DFG_ERR(DFG_DATA, "more than 2^32 tensors");
+			return DFG_ERR(DFG_DATA, "the graph has more than 2^32 tensors, the limit");
 	}
 	facts->first[graph->count] = (uint32_t)total;
 	facts->nodes = graph->count;
