@@ -1,4 +1,5 @@
-# Comparisons with the name of an op that tests/lint/op_names.txt, the first file, does not list.
+# Comparisons with the name of an op that tests/lint/op_names.txt, the first file, does not list. A file that compares with
+# names of a table, or that a caller gives, is listed with (table).
 FNR == NR {
 	for (i = 2; i <= NF && !/^#/; i++)
 		listed[$1 " " $i] = 1
@@ -12,4 +13,7 @@ FNR == NR {
 		if (!((FILENAME " " name) in listed))
 			print FILENAME ":" FNR ": compares with the name " name ": use a role, a meaning or a flag of lib/graph/op.h"
 	}
+}
+/str(n?case)?n?cmp\([^"]*op_name[^"]*\)/ && !((FILENAME " (table)") in listed) {
+	print FILENAME ":" FNR ": compares the name of an op with one that is not written here"
 }

@@ -47,5 +47,6 @@ FILENAME !~ /[.](c|h|inc|def|proto)$/ { # scripts, programs of the language, tab
 			look(substr(comment, 1, end - 1), first)
 		else
 			inside = 1
-	}
+	} else if ((open = index(rest, "//")))
+		look(substr(rest, open + 2), FNR)
 }
