@@ -154,7 +154,8 @@ static struct dfg_err *freeze_variables(struct freezing *f, struct values *value
 	if (!err && lacks > 5)
 		dfg_text_add(&missing, " and %zu more", lacks - 5);
 	if (!err && lacks)
-		err = DFG_ERR(DFG_DATA, "no value for variable%s %s", lacks > 1 ? "s" : "", missing.s ? missing.s : "");
+		err = DFG_ERR(DFG_DATA, "no value for variable%s %s in the files of --load", lacks > 1 ? "s" : "",
+			missing.s ? missing.s : "");
 	dfg_text_release(&missing);
 	return err;
 }
@@ -230,7 +231,10 @@ static struct dfg_err *freeze_reader(struct freezing *f, uint32_t n, enum dfg_dt
 	}
 	if (!was_resource)
 		return NULL; /* it takes the value of a ref */
-	return DFG_ERR(DFG_DATA, "node '%s' (%s) requires the variable itself", node->name, node->op_name);
+	return DFG_ERR(DFG_DATA,
+		"node '%s' (%s) requires the variable itself, which therefore cannot become a constant: name "
+		"outputs that do not depend on this node, by --fetch",
+		node->name, node->op_name);
 }
 
 /* No node that stays may write what becomes a constant. */
