@@ -10,7 +10,7 @@
 
 /* Denormals are flushed, or kept, alike by every thread and by every form of a kernel. */
 
-static volatile float small = FLT_MIN, half = 0.5F, two = 2;
+static volatile float small = FLT_MIN, half = 0.5F;
 
 static bool flushes_results(void)
 {

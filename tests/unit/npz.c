@@ -116,7 +116,7 @@ static void refuses_archives_that_lie(void **state)
 		{first + 48, 'x', "the local header has a different name"},
 		{first + 43, 0x7f, "no local header at the offset given by the directory"},
 		{second + 42, 1, "no local header at the offset given by the directory"},
-		{size - 22 + 10, 3, "more members than fit the directory"},
+		{size - 22 + 10, 3, "the directory is too short"},
 		{size - 22 + 16, 0, "the directory is damaged"},
 		{size - 22 + 19, 0x7f, "the directory is outside the file"},
 		{size - 22 + 20, 1, "no directory at the end"},
