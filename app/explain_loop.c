@@ -165,10 +165,11 @@ static void add_plan(const struct dfg_loop_dependences *loop, struct dfg_text *t
 	add_homes(loop, DFG_HOME_SUMMED, text);
 }
 
-void dfg_explain_loop_text(const struct dfg_loop_dependences *loop, struct dfg_text *text)
+void dfg_explain_loop_text(const struct dfg_loop_dependences *loop, bool with_order, struct dfg_text *text)
 {
+	const char *order = loop->is_ordered ? ", ordered" : with_order ? ", unordered" : "";
 	dfg_text_add(
-		text, "loop '%.*s'%s: coordinates", (int)loop->name.length, loop->name.s, loop->is_ordered ? ", ordered" : "");
+		text, "loop '%.*s'%s%c coordinates", (int)loop->name.length, loop->name.s, order, with_order ? ';' : ':');
 	for (uint32_t i = 0; i < loop->n_coordinate; i++)
 		dfg_text_add(text, "%s %s", i ? "," : "", loop->coordinate[i].name);
 	dfg_text_add(text, "\n ");

@@ -6,9 +6,9 @@
 
 /*
  * One parallel loop in three lines: its coordinates; each variable's accesses and distance vectors; the plan. Lines after
- * the first are indented.
+ * the first are indented. with_order: the first says ordered or unordered, as those of plans do.
  */
-void dfg_explain_loop_text(const struct dfg_loop_dependences *loop, struct dfg_text *text);
+void dfg_explain_loop_text(const struct dfg_loop_dependences *loop, bool with_order, struct dfg_text *text);
 
 /* The same as an object. */
 void dfg_explain_loop_json(

@@ -1,5 +1,7 @@
 #include "app/explanation.h"
 
+#include "app/explain_loop.h"
+
 #include "formats/plan.h"
 
 #include <stdio.h>
@@ -104,6 +106,8 @@ static struct dfg_err *explain_nodes(
 	}
 	dfg_cost_text(estimate, text);
 	dfg_explain_replication_text(e, text);
+	for (uint32_t i = 0; i < e->loops.count; i++)
+		dfg_explain_loop_text(&e->loops.loop[i], true, text);
 	return dfg_text_check(text);
 }
 
@@ -134,6 +138,12 @@ static struct dfg_err *explain_document(
 	dfg_json_close(&json, ']');
 	dfg_json_key(&json, "bill"), dfg_explain_cost(estimate, &json);
 	dfg_explain_replication_json(e, &json);
+	if (e->loops.count)
+		dfg_json_key(&json, "loops"), dfg_json_open(&json, '[');
+	for (uint32_t i = 0; i < e->loops.count; i++)
+		dfg_explain_loop_json(e->graph, &e->loops.loop[i], &json);
+	if (e->loops.count)
+		dfg_json_close(&json, ']');
 	dfg_json_close(&json, '}');
 	dfg_text_add(&json.text, "\n");
 	*text = json.text;

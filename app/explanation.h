@@ -1,6 +1,7 @@
 #pragma once
 
 #include "formats/json.h"
+#include "lib/pass/parallel/dependences.h"
 #include "lib/pass/partition/cost_estimate.h"
 
 /* The placement of a partitioned graph and its cost, as text or JSON. */
@@ -21,8 +22,9 @@ struct dfg_explained {
 	const struct dfg_placed *placed;
 	const struct dfg_parts *parts;
 	const char *const *device;
-	uint32_t replicas, shards; /* 1 or more */
-	bool servers;              /* the shards are added on parameter servers */
+	uint32_t replicas, shards;    /* 1 or more */
+	bool servers;                 /* the shards are added on parameter servers */
+	struct dfg_dependences loops; /* the parallel loops of the graph */
 };
 
 /* Writes the line of text of one bucket, without its end: rule, bytes and tensors. start is a node that contributes. */

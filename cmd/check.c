@@ -89,7 +89,7 @@ static void tell_loop(
 		return;
 	}
 	dfg_text_add(&verdict->loops, "%s: ", path);
-	dfg_explain_loop_text(loop, &verdict->loops);
+	dfg_explain_loop_text(loop, false, &verdict->loops);
 }
 
 /* The marks of parallel loops must hold; a loop whose iterations must run one after the other is a warning. */

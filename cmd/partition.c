@@ -110,13 +110,14 @@ static struct dfg_err *cut(struct partitioning *work)
 	return NULL;
 }
 
-static struct dfg_err *explain_parts(const struct partitioning *work, struct dfg_text *out_text)
+static struct dfg_err *explain_parts(struct partitioning *work, struct dfg_text *out_text)
 {
-	const struct dfg_explained explained = {&work->file.graph, &work->facts, work->placed, &work->parts,
-		work->hosts.device, dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards,
-		dfg_shared.replication.servers};
+	struct dfg_explained explained = {&work->file.graph, &work->facts, work->placed, &work->parts, work->hosts.device,
+		dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards, dfg_shared.replication.servers, {0}};
 	if (!explain)
 		return NULL;
+	if (dfg_parallel_is_marked(&work->file.graph))
+		DFG_TRY(dfg_dependences_find(&work->file.graph, &work->arena, &explained.loops));
 	return dfg_globals.json ? dfg_explain_json(&explained, out_text) : dfg_explain_text(&explained, out_text);
 }
 

@@ -75,6 +75,18 @@ run --blocks 3 --save sums.safetensors
 "$DFG" show sums.safetensors >names # partial results are not variables
 never grep -q blocks names
 
+# A plan for workers explains its loops, and is the same each time.
+"$DFG" partition mf.pb --hosts local:2 --explain >out
+has out "loop 'sgd', unordered; coordinates i, user[i], item[i]"
+has out "  w[user[i]] read += (any, 0, any); h[item[i]] read += (any, any, 0); squares += accumulator"
+has out "  2d: space user[i], w stays"
+"$DFG" partition mf.pb --hosts local:2 --explain | cmp - out
+"$DFG" partition mf.pb --hosts local:2 --explain --json |
+	python3 -c "import json, sys; assert json.load(sys.stdin)['loops'][0]['loop'] == 'sgd'"
+
+# Random loops: slices, single iterations and the plain run agree.
+python3 "$ROOT/tests/programs/random_loops.py" --programs 12
+
 # Passes repeat the fed step; the slices are found once, and anew where ids change.
 run --blocks 3 --steps 3 --stats 2>err >out
 grep -q "loop 'sgd': 3 blocks, largest over mean 1\.[0-9]* (space) 1\.[0-9]* (time); 90 iterations in [0-9]* slices, found 1 times" err
