@@ -64,6 +64,37 @@ static struct dfg_err *add_fetches(struct call *call, const struct dfg_words_lis
 	return err;
 }
 
+static struct dfg_err *add_number(struct call *call, const char *name, int64_t value, int64_t none)
+{
+	return value == none ? NULL : add_option(call, name, dfg_arena_print(&call->arena, "%lld", (long long)value));
+}
+
+/* The options under which this program runs the graph. Those that were not given may be unknown to another version. */
+static struct dfg_err *add_execution(struct call *call, const struct dfg_execution *execution)
+{
+	const struct {
+		const char *name;
+		bool set;
+	} flag[] = {{"--check-numerics", execution->check_numerics}, {"--no-opt", execution->no_opt},
+		{"--no-compiled-loops", execution->no_compiled_loops}, {"--exact-conv", execution->exact_conv}};
+	const struct {
+		const char *name, *text;
+	} word[] = {
+		{"--denormals", execution->denormals}, {"--schedule", execution->schedule}, {"--swap", execution->swap}};
+	DFG_TRY(add_number(call, "--threads", execution->threads, 0));
+	DFG_TRY(add_number(call, "--seed", execution->seed, -1));
+	DFG_TRY(add_number(call, "--max-iterations", execution->max_iterations, 0));
+	DFG_TRY(add_number(call, "--memory-limit", (int64_t)execution->memory_limit, 0));
+	DFG_TRY(add_number(call, "--winograd", execution->winograd, 0));
+	for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
+		if (flag[i].set)
+			DFG_TRY(add_word(call, flag[i].name));
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+		if (word[i].text)
+			DFG_TRY(add_option(call, word[i].name, word[i].text));
+	return NULL;
+}
+
 static struct dfg_err *add_arguments(struct call *call, const struct dfg_other_program *other, const char *graph,
 	const struct dfg_run_options *options, const struct dfg_execution *execution, bool feeds)
 {
@@ -80,8 +111,7 @@ static struct dfg_err *add_arguments(struct call *call, const struct dfg_other_p
 		DFG_TRY(add_word(call, "--partial"));
 	if (options->init)
 		DFG_TRY(add_option(call, "--init", options->init));
-	if (execution->seed >= 0)
-		DFG_TRY(add_option(call, "--seed", dfg_arena_print(&call->arena, "%lld", (long long)execution->seed)));
+	DFG_TRY(add_execution(call, execution));
 	if (other->hosts) {
 		DFG_TRY(add_option(call, "--hosts", other->hosts));
 		DFG_TRY(add_option(call, "--place", "*=w0"));

@@ -31,6 +31,21 @@ sed -n 2p out | grep -q "^node 'g' (Tanh): " || { cat out; exit 1; }
 has out "result 'y': "
 status 0 "$DFG" bisect net.pb --with ./other --rtol 0.5 --atol 0.5
 
+# Both run under the same options.
+cat >same <<'END'
+#!/bin/sh
+printf '%s\n' "$*" >>words
+exec "$DFG" "$@"
+END
+chmod +x same
+given='--threads 1 --seed 4 --denormals keep --no-opt --no-compiled-loops --exact-conv --max-iterations 9 --schedule random:3'
+# shellcheck disable=SC2086
+status 0 "$DFG" bisect net.pb --with ./same $given
+for option in '--threads 1' '--seed 4' '--denormals keep' --no-opt --no-compiled-loops --exact-conv '--max-iterations 9' \
+	'--schedule random:3'; do
+	has words " $option "
+done
+
 # A worker is another machine.
 status 0 "$DFG" bisect net.pb --hosts local:1
 
