@@ -289,7 +289,7 @@ static void mistakes_show_place_and_both_sides(void **state)
 		{"static for i in 0..2100 { static for k in 0..2100 { a = 1 } }\n",
 			"t.dfg:1:43: error: `static for` of 2100 iterations: a program has at most 4194304 in all"},
 		{"fn f(n: int) { static if n == 0 { 1 } else { f(n - 1) + f(n - 1) } }\noutput y = f(40)\n",
-			"t.dfg:1:57: error: more than 262144 calls of functions"},
+			"t.dfg:1:57: error: the program calls functions more than 262144 times"},
 		{"x = [1]\nstatic for i in 0..60 { x = x + x }\n", "lists of 1048576 and 1048576 items are too long"},
 		{"input x: f32[2]\nx * 2\n", "this expression has no effect"},
 		{"input x: f32[2]\ny = dense(4, unit = 3)(x)\n", "dense takes no 'unit' here; did you mean 'units'?"},
