@@ -75,5 +75,6 @@ const struct dfg_op dfg_op_AddN = {
 	.shape = dfg_shape_same,
 	.rows = dfg_rows_all,
 	.gradient_fn = addn_gradient,
+	.joins_by = &dfg_op_Add,
 	.kernel = {DFG_EACH_numeric(KERNEL)[DFG_VARIANT] = addn_variants},
 };

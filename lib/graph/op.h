@@ -392,6 +392,9 @@ struct dfg_op {
 	 */
 	struct dfg_err *(*run)(struct dfg_kernel *ctx);
 
+	/* The op whose row joins the first two of any number of inputs of one shape, then that with the third, and so on. */
+	const struct dfg_op *joins_by;
+
 	/*
 	 * By dtype: how a reduction over the axes in input 1, with the attribute keep_dims, combines the elements of input 0;
 	 * NULL for another op. Written .reducer = DFG_REDUCER_TABLE{[DFG_F32] = ...}.

@@ -6,6 +6,8 @@ enum {
 	BLOCK = 32 * 1024,  /* elements that a thread takes at a time */
 	TILE_LEAST = 256,   /* smaller tiles would cost more in calls than they save in cache */
 	CACHED = 24 * 1024, /* bytes of scratch above which tiles are made smaller */
+	FAR = 1 << 20,      /* bytes of an input that is not expected in a cache near the processor */
+	LINE = 64,          /* bytes of a cache line */
 };
 
 struct dfg_err *dfg_tile_begin(struct dfg_arena *arena, const struct dfg_shape *shape, int64_t columns,
@@ -187,6 +189,16 @@ static void run_step(const struct dfg_tile_step *step, int64_t n, void *const *a
 	}
 }
 
+/*
+ * Asks for the elements of the next tile, as processors themselves read ahead within a page only. What is beyond the end
+ * of the array is not read.
+ */
+static void read_ahead(const char *data, size_t bytes)
+{
+	for (size_t at = bytes; at < 2 * bytes; at += LINE)
+		__builtin_prefetch((const void *)((uintptr_t)data + at));
+}
+
 /* Computes elements [first, first + n), which are in row `row`. */
 static void run_tile(const struct tile_run *run, int64_t first, int64_t n, int64_t row, char *scratch)
 {
@@ -198,6 +210,8 @@ static void run_tile(const struct tile_run *run, int64_t first, int64_t n, int64
 							   ? data + (p->input[i].single ? 0 : (size_t)row * p->value[i].size)
 							   : dfg_walk_lend(&p->walk, i, data, first, n, scratch + p->value[i].offset);
 		at[i] = (void *)(uintptr_t)from;
+		if (p->walk.in[i].whole && !p->value[i].per_row && p->count * p->value[i].size >= FAR)
+			read_ahead(from, (size_t)n * p->value[i].size);
 	}
 	for (uint32_t s = 0; s < p->steps; s++) {
 		const struct dfg_tile_value *value = &p->value[p->step[s].out];

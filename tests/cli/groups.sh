@@ -28,6 +28,22 @@ for cpu in generic avx2 avx512; do
 	cmp want got
 done
 
+# A variable that is read between two members does not divide a group, nor does a sum of two gradients.
+cat >norm.dfg <<'X'
+input x: f32[64, 256]
+output y = layer_norm()(x)
+output slope = grad(sum(y * y * y), x)
+X
+"$DFG" build norm.dfg -o norm.pb
+norm() { "$DFG" run norm.pb --feed x=normal:f32[64,256]:seed=1 --init init --stats --fetch "$@"; }
+norm y >got 2>err
+grep -qx 'groups 1' err
+grep -qx 'grouped_nodes 9' err
+norm slope >got 2>err
+grep -qx 'groups 2' err
+norm slope --no-opt >want 2>/dev/null
+cmp want got
+
 # The error of one op among others names its node, as without groups.
 cat >divide.dfg <<'X'
 input d: i32[]

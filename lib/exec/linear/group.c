@@ -53,7 +53,7 @@ static bool is_tensor(const struct finder *of, uint32_t slot)
 
 int dfg_member_operands(enum member_kind kind, const struct instruction *instruction)
 {
-	return kind == MEMBER_ROW ? instruction->n_in : 1;
+	return kind == MEMBER_ROW || kind == MEMBER_JOIN ? instruction->n_in : 1;
 }
 
 /* The number of elements that a reduction over trailing axes combines, or 0. */
@@ -80,6 +80,20 @@ static int64_t reduced_columns(const struct finder *of, const struct instruction
 	return axes->count && columns > 1 ? columns : 0;
 }
 
+/* Whether the instruction joins inputs of one shape by the row of another op. */
+static bool is_join(const struct finder *of, const struct instruction *instruction)
+{
+	const struct dfg_resolved_node *call = instruction->node->call;
+	const uint32_t *use = of->builder->program->use + instruction->first;
+	if (!call->op->joins_by || !dfg_op_row(call->op->joins_by, dfg_kernel_dtype(call)) || instruction->n_in < 2 ||
+		instruction->n_in > JOINED_MOST)
+		return false;
+	for (int i = 0; i < instruction->n_in; i++)
+		if (!dfg_shape_equal(shape_of(of, use[i]), shape_of(of, use[instruction->n_in])))
+			return false;
+	return true;
+}
+
 static enum member_kind kernel_kind(const struct finder *of, const struct instruction *instruction)
 {
 	const struct dfg_op *op = instruction->node->call->op;
@@ -89,6 +103,8 @@ static enum member_kind kernel_kind(const struct finder *of, const struct instru
 		return reduced_columns(of, instruction) ? MEMBER_REDUCE : MEMBER_NONE;
 	if (op->means == DFG_MEANS_CAST)
 		return MEMBER_CONVERT;
+	if (is_join(of, instruction))
+		return MEMBER_JOIN;
 	return op->means == DFG_MEANS_REPEATED ? MEMBER_REPEAT : MEMBER_NONE;
 }
 
@@ -110,10 +126,12 @@ static enum member_kind kind_of(const struct finder *of, const struct instructio
 	return kind == MEMBER_CONVERT && same_dtype ? MEMBER_NONE : kind;
 }
 
+/* A read of a variable is not: members have values, which no read changes. */
 static bool is_barrier(const struct instruction *instruction)
 {
 	const struct plan_node *node = instruction->node;
-	return node && (node->role == DFG_ASSIGN || node->call->op->flags & (DFG_STATEFUL | DFG_BLOCKING | DFG_WRITES));
+	return node && node->role != DFG_READ &&
+		   (node->role == DFG_ASSIGN || node->call->op->flags & (DFG_STATEFUL | DFG_BLOCKING | DFG_WRITES));
 }
 
 static void fill_lists(struct finder *of, bool count)

@@ -113,6 +113,20 @@ static int read_operand(struct group_maker *of, uint32_t i, int k)
 	return is_per_row(of, slot) && !per_row ? spread(of, maker) : of->value[maker];
 }
 
+/* The operands in step.in joined by a row, the first two and then one after another. */
+static int add_joins(
+	struct group_maker *of, const struct dfg_tile_step *operands, dfg_row_fn *row, enum dfg_dtype dtype)
+{
+	struct dfg_tile_step step = {.kind = DFG_TILE_ROW, .row = row, .per_row = operands->per_row, .n_in = 2};
+	int joined = operands->in[0];
+	for (int k = 1; k < operands->n_in; k++) {
+		step.in[0] = (uint16_t)joined;
+		step.in[1] = operands->in[k];
+		joined = dfg_tile_step(&of->group->tile, &step, dtype);
+	}
+	return joined;
+}
+
 static void add_step(struct group_maker *of, uint32_t i)
 {
 	const struct instruction *instruction = member(of, i);
@@ -124,6 +138,11 @@ static void add_step(struct group_maker *of, uint32_t i)
 		step.in[step.n_in++] = (uint16_t)read_operand(of, i, k);
 	if (dfg_member_is_alias(kind)) {
 		of->value[i] = step.in[0];
+		return;
+	}
+	if (kind == MEMBER_JOIN) {
+		dfg_row_fn *row = dfg_op_row(call->op->joins_by, dfg_kernel_dtype(call));
+		of->value[i] = add_joins(of, &step, row, of->builder->fact[slot].dtype);
 		return;
 	}
 	if (kind == MEMBER_ROW) {

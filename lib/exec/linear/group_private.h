@@ -14,13 +14,14 @@ struct group {
 	const struct dfg_inferred *type; /* of each input: the tile program was made for it */
 };
 
-/* STEPS_A_MEMBER: its own, and one that spreads its value over a row. */
-enum { MEMBERS_MOST = 64, INPUTS_MOST = 48, STEPS_A_MEMBER = 2 };
+/* STEPS_A_MEMBER: its own, two of a sum of three, and one that spreads its value over a row. */
+enum { MEMBERS_MOST = 64, INPUTS_MOST = 48, JOINED_MOST = 3, STEPS_A_MEMBER = JOINED_MOST };
 _Static_assert(INPUTS_MOST + STEPS_A_MEMBER * MEMBERS_MOST <= DFG_TILE_VALUES, "a group fits a tile program");
 
 enum member_kind {
 	MEMBER_NONE,    /* cannot be in a group */
 	MEMBER_ROW,     /* an elementwise op; operands broadcast */
+	MEMBER_JOIN,    /* a sum of a few inputs of one shape: see joins_by in lib/graph/op.h */
 	MEMBER_CONVERT, /* a cast */
 	MEMBER_VIEW,    /* input 0 in another shape; its elements are in the same order */
 	MEMBER_REPEAT,  /* input 0 broadcast to a shape */
