@@ -271,6 +271,7 @@ static const char *batch_rows(const struct dfg_infer *node, uint64_t by_row)
 
 const struct dfg_op dfg_op_MatMul = {
 	.name = "MatMul",
+	.means = DFG_MEANS_MATRICES,
 	.doc = "matrix product of a and b",
 	.sig = "<T: numeric>(a: T, b: T) -> (product: T)",
 	.attr = {[TRANSPOSE_A] = "transpose_a: bool = false",
@@ -298,6 +299,7 @@ const struct dfg_op dfg_op_MatMul = {
 
 const struct dfg_op dfg_op_BatchMatMul = {
 	.name = "BatchMatMul",
+	.means = DFG_MEANS_MATRICES,
 	.doc = "matrix products of two batches of equal shape",
 	.sig = "<T: numeric>(x: T, y: T) -> (output: T)",
 	.attr = ADJOINT_ATTRS,
@@ -310,6 +312,7 @@ const struct dfg_op dfg_op_BatchMatMul = {
 
 const struct dfg_op dfg_op_BatchMatMulV2 = {
 	.name = "BatchMatMulV2",
+	.means = DFG_MEANS_MATRICES,
 	.doc = "matrix products of two batches that broadcast",
 	.sig = "<T: numeric>(x: T, y: T) -> (output: T)",
 	.attr = ADJOINT_ATTRS,

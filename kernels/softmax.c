@@ -62,6 +62,7 @@ static struct dfg_err *softmax_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_Softmax = {
 	.name = "Softmax",
+	.means = DFG_MEANS_SOFTMAX,
 	.doc = "exponentials of a row divided by their sum",
 	.sig = "<T: float>(logits: T) -> (softmax: T)",
 	.shape = softmax_shape,

@@ -107,8 +107,11 @@ enum dfg_meaning {
 	DFG_MEANS_SELECTION, /* input 1 where input 0 is true, else input 2 */
 	DFG_MEANS_CAST,      /* input 0 in another type */
 	DFG_MEANS_REPEATED,  /* input 0, broadcast to a shape */
-	DFG_MEANS_OF_SHAPE,  /* a value of the shape of input 0 alone */
-	DFG_MEANS_ZEROS,     /* zeros, or ones, in the shape of input 0 */
+	/* products of the matrices in the last two axes of inputs 0 and 1; attributes 0 and 1 say whether they are turned */
+	DFG_MEANS_MATRICES,
+	DFG_MEANS_SOFTMAX,  /* of each row along the last axis of input 0 */
+	DFG_MEANS_OF_SHAPE, /* a value of the shape of input 0 alone */
+	DFG_MEANS_ZEROS,    /* zeros, or ones, in the shape of input 0 */
 	DFG_MEANS_ONES,
 	DFG_MEANS_ASSERTION,     /* an error where input 0 is false */
 	DFG_MEANS_PACKED,        /* the inputs along a new axis, the attribute `axis` */

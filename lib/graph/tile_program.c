@@ -262,3 +262,10 @@ void dfg_tile_run(const struct dfg_tile_program *p, struct dfg_kernel *ctx, cons
 	else
 		dfg_kernel_ranges(ctx, p->count / p->columns, p->columns < BLOCK ? BLOCK / p->columns : 1, run_rows, &run);
 }
+
+void dfg_tile_run_elements(
+	const struct dfg_tile_program *p, int64_t first, int64_t last, const void *const *in, void *const *out)
+{
+	struct tile_run run = {p, in, out};
+	run_elements(&run, first, last);
+}

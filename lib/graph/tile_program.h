@@ -83,3 +83,7 @@ bool dfg_tile_may_overwrite(const struct dfg_tile_program *program, int operand,
 /* Computes all elements of the outputs. */
 void dfg_tile_run(
 	const struct dfg_tile_program *program, struct dfg_kernel *ctx, const void *const *in, void *const *out);
+
+/* Computes elements [first, last), on this thread, of a program without rows. */
+void dfg_tile_run_elements(
+	const struct dfg_tile_program *program, int64_t first, int64_t last, const void *const *in, void *const *out);

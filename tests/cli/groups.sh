@@ -44,6 +44,46 @@ grep -qx 'groups 2' err
 norm slope --no-opt >want 2>/dev/null
 cmp want got
 
+# The scores of attention have no memory of their own: 64 MiB here.
+cat >attention.dfg <<'X'
+input q: f32[1, 2, 4096, 16]
+scores = q @ transpose(q, [0, 1, 3, 2]) * 0.25
+place = range(4096)
+output y = sum(softmax(where(place[:, new] >= place, scores, -1e9)) @ q, axis = 2)
+X
+"$DFG" build attention.dfg -o attention.pb
+attention() { "$DFG" run attention.pb --feed q=normal:f32[1,2,4096,16]:seed=1 --fetch y --stats "$@"; }
+attention --threads 2 >got 2>err
+attention --no-opt >want 2>plain
+cmp want got
+test "$(sed -n 's/^peak_bytes //p' err)" -lt 40000000
+test "$(sed -n 's/^peak_bytes //p' plain)" -gt 134217728
+
+# Attention in a loop and in a branch, of matrices of f64, by each kind of instructions; a causal model of the library.
+cat >loop.dfg <<'X'
+input q: f64[70, 33]
+input n: i32[]
+input few: bool[]
+_, x = loop (i = 0, x = q) while i < n { next i + 1, softmax(MatMul(x, x, transpose_b = true) * 0.1) @ x }
+output y = if few { x } else { softmax(x @ transpose(x, [1, 0]) + 1.0) @ x }
+z = f32(reshape(q[0:64], [2, 16, 66]))
+output a = attention(3, causal = true)(concat([z, z, z, z], axis = 1))
+X
+"$DFG" build loop.dfg -o loop.pb
+loop() { "$DFG" run loop.pb --feed q=normal:f64[70,33]:seed=1 --feed n=3 --init init --fetch y,a --stats "$@"; }
+for few in true false; do
+	loop --feed few=$few --no-opt >want 2>/dev/null
+	for cpu in generic avx2 avx512; do
+		if [ "$cpu" != generic ] && ! grep -qw "${cpu/avx512/avx512bw}" /proc/cpuinfo; then continue; fi
+		DFG_CPU=$cpu loop --feed few=$few --threads 2 >got 2>err
+		cmp want got
+	done
+done
+loop --feed few=false --profile >got 2>&1
+grep -q 'MatMul+Mul+Softmax+MatMul' got
+grep -q 'MatMul+AddV2+Softmax+MatMul' got
+grep -q 'BatchMatMulV2+Mul+SelectV2+Softmax+BatchMatMulV2' got
+
 # The error of one op among others names its node, as without groups.
 cat >divide.dfg <<'X'
 input d: i32[]

@@ -92,6 +92,9 @@ bool dfg_is_known_node(const struct program_builder *builder, const struct plan_
  */
 DFG_MUST_CHECK struct dfg_err *dfg_program_find_demand(struct program_builder *builder);
 
+/* attention.c: makes one instruction of those that are attention. Before groups are found. */
+DFG_MUST_CHECK struct dfg_err *dfg_program_find_attention(struct program_builder *builder);
+
 /* group.c: makes one instruction of those that can be computed together, tile by tile; group_run.c: runs it. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_find_groups(struct program_builder *builder);
 

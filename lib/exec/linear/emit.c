@@ -457,6 +457,7 @@ static struct dfg_err *build_program(struct program_builder *builder, const stru
 	find_kept(builder);
 	DFG_TRY(dfg_program_find_demand(builder));
 	DFG_TRY(add_ops(builder));
+	DFG_TRY(dfg_program_find_attention(builder));
 	DFG_TRY(dfg_program_find_groups(builder));
 	DFG_TRY(dfg_program_plan_memory(builder));
 	return dfg_program_find_regions(builder);

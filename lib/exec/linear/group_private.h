@@ -9,7 +9,8 @@
  */
 struct group {
 	struct dfg_tile_program tile;
-	const struct plan_node **member; /* in the order of the program */
+	const struct attention *attention; /* NULL: the members are those of the tile program, else that has no steps */
+	const struct plan_node **member;   /* in the order of the program */
 	uint32_t members;
 	const struct dfg_inferred *type; /* of each input: the tile program was made for it */
 };
@@ -59,3 +60,22 @@ bool dfg_candidate_is_per_row(const struct candidate *candidate, const struct df
 /* group_make.c: makes the members one instruction. *out_made false: it would require too much memory; nothing changed. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_make(
 	struct program_builder *builder, const struct candidate *candidate, const uint8_t *kind, bool *out_made);
+
+/*
+ * Attention: products of q and k, elementwise ops on these scores, softmax, and products with v, computed a block of rows
+ * of the scores at a time, so that the scores have no memory. Each op still runs its own kernel on whole rows, whose bits
+ * do not depend on the other rows. The inputs of the group are q, k and v, then those of the elementwise ops.
+ */
+struct attention {
+	const struct dfg_resolved_node *scores, *softmax, *product;
+	dfg_run_fn *run_scores, *run_softmax, *run_product;
+	struct dfg_tile_program between; /* operand 0 is the scores, operand i is input 2 + i of the group */
+	int64_t batch, rows, columns;    /* matrices of scores, and their sizes */
+	int64_t width, depth;            /* columns of q, and of the result */
+	int64_t block;                   /* rows that are computed together */
+};
+enum { BETWEEN_MOST = 8, Q = 0, K, V, ATTENDED };
+
+/* attention_run.c: computes the group's output. */
+DFG_MUST_CHECK struct dfg_err *dfg_attention_run(
+	struct activation *activation, const struct attention *attention, struct dfg_tensor *const *at, void *out);

@@ -40,6 +40,8 @@ struct dfg_err *dfg_group_run(struct activation *activation, const struct instru
 			DFG_TRY(take_output(activation, slot));
 		out[i] = at[instruction->n_in + i]->data;
 	}
+	if (group->attention)
+		return dfg_attention_run(activation, group->attention, at, out[0]);
 	struct dfg_kernel ctx = {.host = dfg_runner_services(), .runner = &activation->runner};
 	dfg_tile_run(&group->tile, &ctx, in, out);
 	return NULL;
