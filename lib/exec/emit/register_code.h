@@ -57,16 +57,16 @@ enum register_opcode {
 	REG_BACK,           /* counts an iteration and jumps to the head of the loop */
 	REG_ADD_BACK_i32,   /* an addition, then REG_BACK */
 	REG_ADD_BACK_i64,
+	REG_ROW, /* calls row c with the b operands that are in the activation's list from number a on */
 	/* the following call functions of the interpreter, and never jump */
 	REG_CALLS,
-	REG_ROW = REG_CALLS, /* a row of `instruction`; its domain needs no check */
-	REG_CAST,            /* of register a: number b of enum dfg_dtype becomes number c */
-	REG_INTERPRET,       /* all that `instruction` does; it is not a jump */
-	REG_ENTER,           /* begins a loop, but for its moves */
-	REG_MOVE,            /* move number `a` of the program */
-	REG_RENEW,           /* releases the values that each iteration computes anew */
-	REG_LOOP_END,        /* ends a loop */
-	REG_RELEASE,         /* the releases of a branch that jumps */
+	REG_CAST = REG_CALLS, /* of register a: number b of enum dfg_dtype becomes number c */
+	REG_INTERPRET,        /* all that `instruction` does; it is not a jump */
+	REG_ENTER,            /* begins a loop, but for its moves */
+	REG_MOVE,             /* move number `a` of the program */
+	REG_RENEW,            /* releases the values that each iteration computes anew */
+	REG_LOOP_END,         /* ends a loop */
+	REG_RELEASE,          /* the releases of a branch that jumps */
 	/* ends the region; instruction `to` is the next */
 	REG_LEAVE,
 	REG_OPCODES,
@@ -98,9 +98,18 @@ struct register_import {
 	int64_t value;
 };
 
+/* A row with its number of elements; its domain needs no check. */
+struct register_row {
+	dfg_row_fn *row;
+	int64_t n;
+	const union dfg_value *attr;
+};
+
 struct register_code {
 	struct register_op *op;
 	uint32_t count;
+	struct register_row *row;
+	uint32_t rows;
 	struct register_import *import;
 	uint32_t imports;
 	uint32_t unread; /* register of results that no op reads */

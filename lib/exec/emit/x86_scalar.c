@@ -103,6 +103,22 @@ static void emit_call(struct x86_emitter *e, uint32_t number)
 	dfg_x86_load_locations(e);
 }
 
+/* A row, which may change any location. */
+static void emit_row(struct x86_emitter *e, const struct register_op *op)
+{
+	struct x86_code *out = &e->out;
+	const uint32_t at = op->c * (uint32_t)sizeof(struct register_row);
+	x86_op(out, 0, X86_WIDE, 0x8b, RDX, FRAME(data));
+	x86_op(out, 0, X86_WIDE, 0x81, 0, x86_in(RDX));
+	x86_u32(out, op->a * (uint32_t)sizeof(void *));
+	x86_op(out, 0, X86_WIDE, 0x8b, RSI, x86_at(RDX, op->b * (uint32_t)sizeof(void *)));
+	x86_op(out, 0, X86_WIDE, 0x8b, RAX, FRAME(row));
+	x86_op(out, 0, X86_WIDE, 0x8b, RDI, x86_at(RAX, at + (uint32_t)offsetof(struct register_row, n)));
+	x86_op(out, 0, X86_WIDE, 0x8b, RCX, x86_at(RAX, at + (uint32_t)offsetof(struct register_row, attr)));
+	x86_op(out, 0, 0, 0xff, 2, x86_at(RAX, at + (uint32_t)offsetof(struct register_row, row)));
+	dfg_x86_load_locations(e);
+}
+
 static void emit_control(struct x86_emitter *e, const struct register_op *op, uint32_t number)
 {
 	struct x86_code *out = &e->out;
@@ -159,6 +175,9 @@ static void emit_control(struct x86_emitter *e, const struct register_op *op, ui
 	case REG_ADD_BACK_i32:
 	case REG_ADD_BACK_i64:
 		emit_back(e, op, number);
+		return;
+	case REG_ROW:
+		emit_row(e, op);
 		return;
 	case REG_LEAVE:
 		e->leave[e->leaves++] = (struct x86_distance){x86_jump(out), number};

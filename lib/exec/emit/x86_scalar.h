@@ -9,6 +9,8 @@
  */
 struct native_frame {
 	char *block;
+	void *const *data; /* addresses of the operands and results of rows */
+	const struct register_row *row;
 	int32_t *chosen;
 	int64_t *iteration, most; /* of each loop; the limit, or INT64_MAX */
 	uint64_t fuel;            /* iterations left before it returns */

@@ -256,6 +256,15 @@ static void add_branch(struct translator *t, const struct instruction *instructi
 	}
 }
 
+static void add_row(struct translator *t, const struct instruction *instruction, uint32_t number)
+{
+	struct register_op *op = add_op(t, REG_ROW, number);
+	op->a = instruction->first;
+	op->b = instruction->n_in;
+	op->c = t->code->rows;
+	t->code->row[t->code->rows++] = (struct register_row){instruction->row, instruction->n, instruction->attr};
+}
+
 static void add_instruction(struct translator *t, uint32_t number)
 {
 	const struct instruction *instruction = &t->program->code[number];
@@ -266,7 +275,10 @@ static void add_instruction(struct translator *t, uint32_t number)
 	case INSTR_CHECKED_ROW:
 		if (!instruction->n_release && add_scalar_row(t, instruction, number))
 			return;
-		add_op(t, instruction->kind == INSTR_ROW ? REG_ROW : REG_INTERPRET, number);
+		if (instruction->kind == INSTR_ROW && !instruction->n_release)
+			add_row(t, instruction, number);
+		else
+			add_op(t, REG_INTERPRET, number);
 		return;
 	case INSTR_KERNEL:
 		if (!add_cast(t, instruction, number))
@@ -399,7 +411,8 @@ static struct dfg_err *allocate_code(struct translator *t)
 	}
 	t->code->op = dfg_arena_zeros(scratch, ops, sizeof *t->code->op);
 	t->code->import = dfg_arena_zeros(scratch, imports, sizeof *t->code->import);
-	return t->code->op && t->code->import ? NULL : dfg_no_memory("the program of the step");
+	t->code->row = dfg_arena_zeros(scratch, t->last - t->first + 1, sizeof *t->code->row);
+	return t->code->op && t->code->import && t->code->row ? NULL : dfg_no_memory("the program of the step");
 }
 
 static struct dfg_err *translate(struct translator *t)
@@ -432,14 +445,14 @@ static void count_reads(struct translator *t)
 }
 
 /*
- * Whether a third of the ops or more call rows or the interpreter. Such a loop spends its time in these calls, which cost
- * more from register code than from the interpreter.
+ * Whether a third of the ops or more call the interpreter. Such a loop spends its time in these calls, which cost more
+ * from register code than from the interpreter itself.
  */
 static bool calls_much(const struct register_code *code)
 {
 	uint32_t calls = 0;
 	for (uint32_t i = 0; i < code->count; i++)
-		calls += code->op[i].code == REG_ROW || code->op[i].code == REG_INTERPRET;
+		calls += code->op[i].code == REG_INTERPRET;
 	return 3 * calls >= code->count;
 }
 
@@ -451,7 +464,8 @@ static struct dfg_err *keep_region(const struct translator *t)
 	*code = *t->code;
 	code->op = (void *)dfg_arena_copy(&program->arena, t->code->op, code->count * sizeof *code->op);
 	code->import = (void *)dfg_arena_copy(&program->arena, t->code->import, code->imports * sizeof *code->import);
-	if (!code->op || !code->import)
+	code->row = (void *)dfg_arena_copy(&program->arena, t->code->row, code->rows * sizeof *code->row);
+	if (!code->op || !code->import || !code->row)
 		return dfg_no_memory("the program of the step");
 	program->bytes = code->bytes > program->bytes ? code->bytes : program->bytes;
 	program->code[t->first].region = ++program->regions;

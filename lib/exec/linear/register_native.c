@@ -29,6 +29,8 @@ struct dfg_err *dfg_native_run(struct activation *activation, const struct regio
 	const struct native_code *native, struct register_state *state)
 {
 	struct native_frame frame = {.block = activation->block,
+		.data = activation->data,
+		.row = region->code.row,
 		.chosen = activation->chosen,
 		.iteration = activation->iteration,
 		.most = state->most,

@@ -81,11 +81,7 @@ static struct dfg_err *check_limits(const struct activation *activation, const s
 struct dfg_err *dfg_register_call(struct activation *activation, const struct register_op *op)
 {
 	const struct instruction *instruction = &activation->program->code[op->instruction];
-	void *const *data = activation->data + instruction->first;
 	switch ((enum register_opcode)op->code) {
-	case REG_ROW:
-		instruction->row(instruction->n, data[instruction->n_in], (const void *const *)data, instruction->attr);
-		return NULL;
 	case REG_CAST:
 		dfg_convert((enum dfg_dtype)op->c, (char *)activation->block + op->out, (enum dfg_dtype)op->b,
 			(char *)activation->block + op->a, 1);
@@ -181,8 +177,14 @@ struct dfg_err *dfg_register_call(struct activation *activation, const struct re
 	REG_##Op : REGISTER(int32_t, op->out) = divide(REGISTER(int32_t, op->a), &op->by); \
 	NEXT;
 
+static inline void run_row(const struct register_row *row, void *const *data, uint32_t n_in)
+{
+	row->row(row->n, data[n_in], (const void *const *)data, row->attr);
+}
+
 /* Runs ops until the region is left, or the limits are to be checked. */
-static struct dfg_err *run_ops(struct activation *activation, struct register_state *state)
+static struct dfg_err *run_ops(
+	struct activation *activation, const struct register_code *code, struct register_state *state)
 {
 	static const void *const label[REG_OPCODES] = {
 #define UNARY LABELS
@@ -194,12 +196,15 @@ static struct dfg_err *run_ops(struct activation *activation, struct register_st
 		OWN_LABELS(FLOOR_DIV_BY, FLOOR_MOD_BY, DIVISIBLE, TEST, BRANCH, TEST_BRANCH),
 		OWN_LABELS(JUMP, BACK_TEST, BACK, ADD_BACK_i32, ADD_BACK_i64, DIVISIBLE_TEST),
 		[REG_CALLS... REG_LEAVE - 1] = &&call,
+		OWN_LABEL(ROW),
 		OWN_LABEL(LEAVE),
 	};
 	const struct register_op *op = state->op;
 	const int64_t most = state->most;
 	int64_t *const iteration = activation->iteration;
 	char *const base = activation->block;
+	void *const *const data = activation->data;
+	const struct register_row *const row = code->row;
 	int32_t *const chosen = activation->chosen;
 	struct dfg_err *err = NULL;
 	uint64_t dead = state->dead, fuel = state->fuel;
@@ -249,6 +254,9 @@ back:
 	state->back = op;
 	op = (const struct register_op *)((const char *)op + op->jump);
 	goto leave;
+REG_ROW:
+	run_row(row + op->c, data + op->a, op->b);
+	NEXT;
 call:
 	if (!(err = dfg_register_call(activation, op)))
 		NEXT;
@@ -276,7 +284,7 @@ struct dfg_err *dfg_region_run(
 		if (native)
 			err = dfg_native_run(activation, region, native, &state);
 		if (!err)
-			err = run_ops(activation, &state);
+			err = run_ops(activation, &region->code, &state);
 		activation->iterations += full - state.fuel;
 		atomic_fetch_add_explicit(&region->iterations, full - state.fuel, memory_order_relaxed);
 		if (!err && state.back)
