@@ -74,7 +74,7 @@ static struct dfg_tensor matrix_of(const struct dfg_tensor *from, int64_t number
 	return matrix(from->dtype, dfg_tensor_at(from, number * rows * columns), rows, columns);
 }
 
-static struct dfg_err *run(struct lane *lane, const struct dfg_resolved_node *call, dfg_run_fn *kernel,
+static struct dfg_err *run_call(struct lane *lane, const struct dfg_resolved_node *call, dfg_run_fn *kernel,
 	struct dfg_tensor *a, struct dfg_tensor *b, struct dfg_tensor *out)
 {
 	struct dfg_kernel ctx = {
@@ -108,13 +108,13 @@ static struct dfg_err *compute(const struct work *work, struct lane *lane, int64
 	int turn = 0;
 	struct dfg_tensor block[2] = {
 		matrix(dtype, lane->block[0], rows, a->columns), matrix(dtype, lane->block[1], rows, a->columns)};
-	DFG_TRY(run(lane, a->scores, a->run_scores, &q, &k, &block[turn]));
+	DFG_TRY(run_call(lane, a->scores, a->run_scores, &q, &k, &block[turn]));
 	if (a->between.steps) {
 		run_between(work, above * a->columns, rows * a->columns, block[turn].data, block[!turn].data);
 		turn = !turn;
 	}
-	DFG_TRY(run(lane, a->softmax, a->run_softmax, &block[turn], NULL, &block[!turn]));
-	return run(lane, a->product, a->run_product, &block[!turn], &v, &out);
+	DFG_TRY(run_call(lane, a->softmax, a->run_softmax, &block[turn], NULL, &block[!turn]));
+	return run_call(lane, a->product, a->run_product, &block[!turn], &v, &out);
 }
 
 /* There are as many lanes as threads, so one is free. */
