@@ -56,7 +56,7 @@ static void serial(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, in
 		part(arg, i);
 }
 
-/* What kernels of products and of softmax call. */
+/* The services that kernels of products and of softmax call. */
 static const struct dfg_kernel_services services = {.grow = grow, .scratch = scratch, .parallel = serial};
 
 static struct dfg_tensor matrix(enum dfg_dtype dtype, void *data, int64_t rows, int64_t columns)

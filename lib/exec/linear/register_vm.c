@@ -168,6 +168,8 @@ struct dfg_err *dfg_register_call(struct activation *activation, const struct re
 	REG_COPY_##bytes : REGISTER(type, op->out) = REGISTER(type, op->a);                              \
 	NEXT;
 
+#define RUN_EACH_SIZE RUN_BYTES(1, uint8_t) RUN_BYTES(4, uint32_t) RUN_BYTES(8, uint64_t)
+
 #define LABEL(name, NAME, type, Op, ...) [REG_##Op##_##name] = &&REG_##Op##_##name,
 #define BRANCH_LABEL(name, NAME, type, Op, ...) [REG_BRANCH_##Op##_##name] = &&REG_BRANCH_##Op##_##name,
 #define LABELS(types, ...) DFG_REGISTERS_##types(LABEL, __VA_ARGS__)
@@ -203,8 +205,6 @@ static struct dfg_err *run_ops(
 	const int64_t most = state->most;
 	int64_t *const iteration = activation->iteration;
 	char *const base = activation->block;
-	void *const *const data = activation->data;
-	const struct register_row *const row = code->row;
 	int32_t *const chosen = activation->chosen;
 	struct dfg_err *err = NULL;
 	uint64_t dead = state->dead, fuel = state->fuel;
@@ -216,9 +216,7 @@ static struct dfg_err *run_ops(
 #define DIVIDE(types, ...) DFG_REGISTERS_##types(RUN_DIVIDE, __VA_ARGS__)
 #define COMPARE(types, ...) DFG_REGISTERS_##types(RUN_COMPARE, __VA_ARGS__)
 #include "lib/exec/emit/register_ops.def"
-	RUN_BYTES(1, uint8_t)
-	RUN_BYTES(4, uint32_t)
-	RUN_BYTES(8, uint64_t)
+	RUN_EACH_SIZE
 	RUN_BY(FLOOR_DIV_BY, floor_quotient_by)
 	RUN_BY(FLOOR_MOD_BY, floor_remainder_by)
 REG_DIVISIBLE_TEST:
@@ -255,7 +253,7 @@ back:
 	op = (const struct register_op *)((const char *)op + op->jump);
 	goto leave;
 REG_ROW:
-	run_row(row + op->c, data + op->a, op->b);
+	run_row(code->row + op->c, activation->data + op->a, op->b);
 	NEXT;
 call:
 	if (!(err = dfg_register_call(activation, op)))
