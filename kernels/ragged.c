@@ -103,6 +103,8 @@ static struct dfg_err *real_length(double start, double limit, double delta, int
 {
 	double length = ceil(fabs((limit - start) / delta));
 	*out_length = 0;
+	if (isnan(length))
+		return DFG_ERR(DFG_DATA, "a range from %g to %g in steps of %g has no length", start, limit, delta);
 	if (delta > 0 ? limit < start : limit > start)
 		return NULL;
 	if (!(length < 0x1p63))

@@ -8,6 +8,8 @@ RaggedRange([[2]], [5], 1)                                   : starts are [1,1],
 RaggedRange(i64(-9223372036854775807), i64(9223372036854775807), i64(1)) : is too long
 RaggedRange(i64(0), i64([5000000000]), i64(1), Tsplits = i32) : more than splits of i32 can count
 RaggedRange(f64(0), f64(1e300), f64(1))                      : is too long
+RaggedRange(f32(0), f32([1, 2]), f32([1, nan]))              : a range from 0 to 2 in steps of nan has no length
+RaggedRange(f32(nan), f32(1), f32(-1))                       : has no length
 RaggedGather([i64([0, 2, 2, 5])], [1, 2, 3, 4, 5], [2, 0], OUTPUT_RAGGED_RANK = 1) = i64([0, 3, 5]), [3, 4, 5, 1, 2]
 RaggedGather([i64([0, 2, 2, 5])], [1, 2, 3, 4, 5], 2, OUTPUT_RAGGED_RANK = 0) = [3, 4, 5]
 RaggedGather([i64([0, 2, 2, 5])], [1, 2, 3, 4, 5], 2, OUTPUT_RAGGED_RANK = 1) : OUTPUT_RAGGED_RANK is 1, expected 0
