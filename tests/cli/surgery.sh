@@ -166,6 +166,11 @@ status 2 "$DFG" opt edges.pb --set 'b=1' -o no.pb
 test "$("$DFG" run -q any.pb --feed x=f32[2]:1,2 --fetch y | tail -1)" = '-4 -6'
 "$DFG" opt edges.pb --set-device 'a=/job:worker/task:1' --set-device 'b=' -o dev.pb 2>/dev/null
 "$DFG" convert dev.pb --to pbtxt -o - | grep -q 'device: "/job:worker/task:1"'
+# A device that no file of a graph can hold.
+status 2 "$DFG" opt edges.pb --set-device "$(printf 'a=b\001')" -o dev.pb
+has err "--set-device a: 'b\x01' is not a name of a device"
+status 2 "$DFG" opt edges.pb --set-device "$(printf 'a=\377')" -o dev.pb
+status 2 "$DFG" opt edges.pb --set-device "a=$(printf '%4097s' '' | tr ' ' x)" -o dev.pb
 
 # Obfuscation: the values stay, the words are gone.
 "$DFG" opt frozen.pb --obfuscate -o hidden.pb 2>log

@@ -1,6 +1,7 @@
 /* surgery. Requires: every edge names a node. Result: edges, nodes and devices that a user named. O(entries * graph). */
 #include "lib/pass/rewrite/surgery.h"
 
+#include "lib/base/utf8.h"
 #include "lib/pass/rewrite/renumber.h"
 
 #include <fnmatch.h>
@@ -121,11 +122,25 @@ struct dfg_err *dfg_remove_nodes(struct dfg_graph *graph, struct dfg_keep *keep,
 	return NULL;
 }
 
+/* A word that readers of graphs accept. */
+enum { DEVICE_MOST = 4096 };
+static bool is_device(const char *s)
+{
+	const size_t length = strlen(s);
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+			return false;
+	return length <= DEVICE_MOST && dfg_utf8_is(s, length);
+}
+
 struct dfg_err *dfg_set_devices(
 	struct dfg_graph *graph, const struct dfg_rename *device, size_t count, struct dfg_text *report)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint32_t changed = 0;
+		if (!is_device(device[i].new))
+			return DFG_ERR(
+				DFG_USAGE, "--set-device %s: '%.80s' is not a name of a device", device[i].old, device[i].new);
 		for (uint32_t n = 0; n < graph->count; n++)
 			if (!fnmatch(device[i].old, graph->node[n].name, 0)) {
 				graph->node[n].device = device[i].new;
