@@ -63,11 +63,14 @@ static double number_of(const struct dfg_json *object, const char *key)
 	return member && member->kind == DFG_JSON_NUMBER ? member->number : 0;
 }
 
-/* A complete event is a node that ran. */
-static struct dfg_err *add_node(struct summary *summary, const struct dfg_json *event)
+/* A complete event is a node that ran. Its times are microseconds of some clock, which a double holds exactly. */
+static struct dfg_err *add_node(struct summary *summary, const struct dfg_json *event, uint64_t i)
 {
 	const struct dfg_json *args = dfg_json_get(event, "args"), *dead = dfg_json_get(args, "dead");
 	const double begin = number_of(event, "ts"), us = number_of(event, "dur");
+	if (!(fabs(begin) < 0x1p53 && us >= 0 && us < 0x1p53))
+		return DFG_ERR(
+			DFG_DATA, "event %llu has no time: it begins at %g us and lasts %g us", (unsigned long long)i, begin, us);
 	const char *name = text_of(event, "name", ""), *op = text_of(args, "op", "other");
 	const char *process = dfg_arena_print(&summary->arena, "w%.0f", number_of(event, "pid"));
 	const char *thread =
@@ -75,7 +78,7 @@ static struct dfg_err *add_node(struct summary *summary, const struct dfg_json *
 	if (!process || !thread || !dfg_map_put(&summary->process, process, strlen(process), &(uint32_t){0}, NULL))
 		return dfg_no_memory("the trace");
 	summary->first = summary->events ? fmin(summary->first, begin) : begin;
-	summary->last = fmax(summary->last, begin + us);
+	summary->last = summary->events ? fmax(summary->last, begin + us) : begin + us;
 	summary->events++;
 	summary->dead += dead && dead->kind == DFG_JSON_BOOL && dead->truth;
 	summary->us += us;
@@ -93,7 +96,7 @@ static struct dfg_err *add_event(void *arg, const struct dfg_json *object, const
 			DFG_DATA, "event %llu is %s, not an object", (unsigned long long)i, dfg_json_kind_name(event->kind));
 	const char *phase = text_of(event, "ph", "");
 	summary->transfers += !strcmp(phase, "s");
-	return strcmp(phase, "X") ? NULL : add_node(summary, event);
+	return strcmp(phase, "X") ? NULL : add_node(summary, event, i);
 }
 
 static int by_time(const void *a, const void *b)
@@ -122,8 +125,11 @@ static void print_uses(const struct summary *summary, struct uses *uses, const c
 		dfg_text_add(out, "%10llu %12.1f %6.1f%%  ", (unsigned long long)use->calls, use->us,
 			summary->us > 0 ? 100 * use->us / summary->us : 0);
 		dfg_text_printable(out, use->name, strlen(use->name), "");
-		if (*use->op)
-			dfg_text_add(out, " (%s)", use->op);
+		if (*use->op) {
+			dfg_text_put(out, " (", 2);
+			dfg_text_printable(out, use->op, strlen(use->op), "");
+			dfg_text_put(out, ")", 1);
+		}
 		dfg_text_put(out, "\n", 1);
 	}
 	if (shown < count)
@@ -192,6 +198,9 @@ struct dfg_err *dfg_show_trace(const struct dfg_blob *blob, struct dfg_text *out
 	struct dfg_json *whole;
 	struct dfg_arena arena = {0};
 	struct dfg_err *err = dfg_json_read_rows(blob->bytes, blob->size, &rows, &arena, &whole);
+	const struct dfg_json *events = err ? NULL : dfg_json_get(whole, rows.key);
+	if (!err && events->kind != DFG_JSON_ARRAY)
+		err = DFG_ERR(DFG_DATA, "%s is %s, not an array", rows.key, dfg_json_kind_name(events->kind));
 	if (!err && dfg_globals.json)
 		print_json(&summary, out);
 	else if (!err)

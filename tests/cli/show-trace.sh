@@ -28,6 +28,19 @@ END
 printf '{"traceEvents": [{"name": "a\\u001b[31m", "ph": "X", "ts": 1, "dur": 2, "pid": 0, "tid": 1}]}' >foreign.json
 status 0 "$DFG" show foreign.json
 has out 'a\x1b[31m (other)'
+printf '{"traceEvents": [{"name": "a", "ph": "X", "ts": -5, "dur": 2, "pid": 0, "tid": 1, "args": {"op": "b\\u001b[31m"}}]}' >op.json
+status 0 "$DFG" show op.json
+has out 'a (b\x1b[31m)'
+has out '2.0 us from first to last'
+# Times must be finite, and no event lasts less than 0.
+for time in '"ts": 1e400' '"ts": 1, "dur": -1e400' '"ts": 1, "dur": -2' '"ts": 1e300, "dur": 1'; do
+	printf '{"traceEvents": [{"name": "a", "ph": "X", %s}]}' "$time" >time.json
+	status 65 "$DFG" show time.json
+	has err 'event 0 has no time: '
+done
+printf '{"traceEvents": {}}' >object.json
+status 65 "$DFG" show object.json
+has err 'traceEvents is an object, not an array'
 printf '{ "traceEvents": [] }' >empty.json
 status 0 "$DFG" show empty.json
 has out '0 calls of 0 nodes'
