@@ -206,7 +206,8 @@ if command -v openssl >/dev/null && command -v curl >/dev/null; then
 	}
 	for i in 0 1; do
 		seed=$(derived "key of worker $i")
-		printf '%s' "302e020100300506032b657004220420$seed" | xxd -r -p >key.der
+		python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.argv[1]))' \
+			"302e020100300506032b657004220420$seed" >key.der
 		pin=$(openssl pkey -inform DER -in key.der -pubout -outform DER | openssl dgst -sha256 -binary | base64)
 		has w$i "\"fingerprint\":\"sha256:$pin\""
 	done
