@@ -18,7 +18,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_block_choice_check(const struct dfg_block_cho
 
 /*
  * Cuts the parallel loops of an open graph, and infers its types again. The nodes get other numbers: names must be resolved
- * after it. Notes which loops run one iteration at a time or as they were, and why. DFG_DATA: there is no parallel loop.
+ * after it. Notes name the loops that run one iteration at a time or unchanged, and why. DFG_DATA: no loop is parallel.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_blocks_apply(
 	const struct dfg_block_choice *choice, const struct dfg_report *report, struct dfg_model *model);

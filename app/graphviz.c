@@ -65,10 +65,10 @@ static struct dfg_err *take_picture(int fd, struct dfg_text *out)
 {
 	struct stat stat_;
 	if (fstat(fd, &stat_) || stat_.st_size <= 0)
-		return DFG_ERR(DFG_MEMORY, "there is no memory for the picture");
+		return DFG_ERR(DFG_MEMORY, "not enough memory for the picture");
 	const char *bytes = mmap(NULL, (size_t)stat_.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
-		return DFG_ERR(DFG_MEMORY, "there is no memory for the picture");
+		return DFG_ERR(DFG_MEMORY, "not enough memory for the picture");
 	struct dfg_err *err =
 		*bytes == '<' ? NULL : DFG_ERR(DFG_CONFIG, "%.*s", (int)(stat_.st_size < 200 ? stat_.st_size : 200), bytes);
 	if (!err)

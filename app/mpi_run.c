@@ -249,7 +249,7 @@ static void sleep_until_change(uint32_t seen, uint32_t ms)
 	dfg_event_wait_until(&self.event, seen, dfg_now() + (uint64_t)ms * 1000000);
 }
 
-/* Of rank 0: the launcher's status, which goes to all. False: not all have taken it in time. */
+/* Rank 0 waits for the launcher's status and sends it to all ranks. False: not all have received it in time. */
 static bool end_first(int *out_status)
 {
 	uint32_t seen;
@@ -267,7 +267,7 @@ static bool end_first(int *out_status)
 	return sent;
 }
 
-/* Of an elastic run; of another one nothing happens, because the launcher ends it. */
+/* The worker leaves an elastic run after its step. In any other run this does nothing: the launcher ends the worker. */
 static void leave_run(void)
 {
 	asked_to_leave = 0;
@@ -277,7 +277,7 @@ static void leave_run(void)
 	pthread_mutex_unlock(&self.lock);
 }
 
-/* Of the other ranks. A worker whose launcher is lost is told the status soon, or rank 0 is lost too. */
+/* Each other rank waits for the status from rank 0, which comes soon after the launcher is lost if rank 0 is there. */
 static struct dfg_err *end_other(int *out_status)
 {
 	uint64_t until = UINT64_MAX;
@@ -328,7 +328,7 @@ static struct dfg_err *be_rank(int *out_status)
 	return NULL;
 }
 
-/* Of rank 0: starts the process that continues the command. It has a group of its own, so a signal comes once. */
+/* Rank 0 starts the process that continues the command, in a process group of its own, so that it gets a signal once. */
 static struct dfg_err *fork_launcher(int *out_lines)
 {
 	int lines[2], life[2];
@@ -376,7 +376,7 @@ static struct dfg_err *begin_first(struct dfg_ranks **out_ranks)
 	return start_thread(watch_launcher);
 }
 
-/* Of rank 0, after an error: the launcher reports it, and its status is that of the rank. */
+/* After an error in rank 0, the launcher reports it, and the rank ends with the launcher's status. */
 static void end_by_launcher(struct dfg_err *err, int *out_status)
 {
 	uint32_t seen;

@@ -20,6 +20,6 @@ void dfg_trace_event(void *trace, const struct dfg_trace_event *event);
 /* An event on a worker, which is a process of the trace. */
 void dfg_trace_worker_event(void *trace, const struct dfg_coordinator_event *event);
 
-/* Writes the file or the text, whose error is the first of all events; without this call there is no file. */
+/* Writes the file or the text. Returns the first error of all events. The file exists only after this call. */
 DFG_MUST_CHECK struct dfg_err *dfg_trace_end(struct dfg_trace *trace);
 void dfg_trace_free(struct dfg_trace *trace);
