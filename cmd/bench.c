@@ -25,8 +25,9 @@ static const struct dfg_opt options[] = {
 		.help = "Size of the unknown dimensions of a graph in a file (1)."},
 	{"fetch", 'f', .takes = "NAME", .list = &run_options.fetch, .help = "Fetch tensor NAME in each step."},
 	{"target", .takes = "NODE", .list = &run_options.target, .help = "Run NODE for its effect."},
-	{"repeat", .takes = "N", .number = &run_options.repeat, .least = 1, .help = "Time N steps (100)."},
-	{.rows = dfg_bench_allreduce_options},
+	{"repeat", .takes = "N", .number = &run_options.repeat, .least = 1,
+		.help = "Time N steps (100), or N calls of each size (for 0.3 seconds)."},
+	{.rows = dfg_bench_hosts_options},
 	{"warmup", .takes = "W", .number = &run_options.warmup, .help = "Run W untimed steps first (0)."},
 	{.rows = dfg_execution_options},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
@@ -143,6 +144,7 @@ enum {
 static struct dfg_err *check_options(int which)
 {
 	enum { MADE = 1 << GRAPH, STEPS = 1 << KERNELS | 1 << BENCHES, FILE_ONLY = 1 << BENCHES };
+	enum { CALLS = STEPS | 1 << ALLREDUCE | 1 << LINK | 1 << PS };
 	const struct {
 		const char *option;
 		bool given;
@@ -154,7 +156,7 @@ static struct dfg_err *check_options(int which)
 		{"batch", batch >= 0, FILE_ONLY},
 		{"fetch", run_options.fetch.count, FILE_ONLY},
 		{"target", run_options.target.count, FILE_ONLY},
-		{"repeat", run_options.repeat >= 0, STEPS},
+		{"repeat", run_options.repeat >= 0, CALLS},
 		{"warmup", run_options.warmup, STEPS},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -162,7 +164,8 @@ static struct dfg_err *check_options(int which)
 			return DFG_ERR(DFG_USAGE, "--%s is only for %s", rows[i].option,
 				rows[i].of == MADE        ? "the generated graph ('graph')"
 				: rows[i].of == FILE_ONLY ? "a graph in a file"
-										  : "a graph in a file and for 'kernels'");
+				: rows[i].of == STEPS     ? "a graph in a file and for 'kernels'"
+										  : "what is timed more than once: not for 'graph'");
 	bool text = false;
 	if (output)
 		DFG_TRY(dfg_graph_format(&(struct dfg_graph_output){.path = output}, &text));
@@ -176,8 +179,10 @@ static struct dfg_err *bench(char **operands, int *out_status)
 	while (which < BENCHES && strcmp(*operands, benches[which].name))
 		which++;
 	DFG_TRY(check_options(which));
-	if (which != ALLREDUCE && dfg_bench_allreduce_is_asked())
-		return DFG_ERR(DFG_USAGE, "--hosts, --algorithm, --sizes and --verify are only for bench allreduce");
+	bool on_workers = which == ALLREDUCE || which == LINK || which == PS;
+	if (!on_workers && dfg_bench_hosts_asked())
+		return DFG_ERR(DFG_USAGE,
+			"--hosts, --algorithm, --sizes, --payload, --mode and --verify are only for bench allreduce, link and ps");
 	dfg_limit_memory();
 	struct dfg_err *err = which < BENCHES ? benches[which].run(&run_options)
 										  : dfg_bench_file(*operands, &run_options, batch < 0 ? 1 : batch);
@@ -186,8 +191,8 @@ static struct dfg_err *bench(char **operands, int *out_status)
 
 const struct dfg_cmd dfg_cmd_bench = {
 	.name = "bench",
-	.operands = "G|graph|kernels|allreduce",
-	.summary = "time the steps of a graph, kernels, reading and writing a large graph, or the all-reduce of replicas",
+	.operands = "G|graph|kernels|allreduce|link|ps",
+	.summary = "time a graph, kernels, reading and writing a large graph, or the all-reduce and calls of workers",
 	.options = options,
 	.least = 1,
 	.most = 1,

@@ -11,6 +11,6 @@
 /* Times steps of the graph in a file with made-up inputs and prints the times; dimensions of unknown size are `batch`. */
 DFG_MUST_CHECK struct dfg_err *dfg_bench_file(const char *path, struct dfg_run_options *options, int64_t batch);
 
-/* The rows of the options of the all-reduce, and whether one of them is given. */
-extern const struct dfg_opt dfg_bench_allreduce_options[];
-bool dfg_bench_allreduce_is_asked(void);
+/* The rows of the options of the benches on workers, and whether one of them is given. */
+extern const struct dfg_opt dfg_bench_hosts_options[];
+bool dfg_bench_hosts_asked(void);

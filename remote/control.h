@@ -37,7 +37,8 @@ enum dfg_packet_kind {
 	DFG_PACKET_DIGESTS, /* -> names and digests of all variables */
 	DFG_PACKET_EPOCH,   /* the number of an epoch, and the replicas that take part in it */
 	DFG_PACKET_BENCH,   /* elements, calls, whether to verify -> times of the all-reduce: p50, p99, all, ns */
-	DFG_PACKET_END,     /* the last request */
+	DFG_PACKET_PROBE, /* a payload, calls, clients and servers -> time of all, of coding, and of each call of a client, ns */
+	DFG_PACKET_END, /* the last request */
 	/* The kinds below are handled at once, also while a step runs. */
 	DFG_PACKET_FAIL,  /* a step, a code and words: the step failed on another worker. No answer */
 	DFG_PACKET_SKIP,  /* a step: its result is not needed, as other replicas were first. No answer */

@@ -3,6 +3,7 @@
 #include "formats/samples.h"
 #include "lib/exec/session.h"
 #include "lib/pass/partition/partition.h"
+#include "remote/payload.h"
 #include "remote/worker_config.h"
 #include "remote/emulation.h"
 
@@ -188,6 +189,24 @@ struct dfg_coordinator_bench {
 };
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_bench(
 	struct dfg_coordinator *coordinator, struct dfg_coordinator_bench *bench);
+
+/*
+ * Measures calls with a payload, from each of some workers, the clients, to some others, the servers, in turn. A server
+ * answers with nothing, or with the same payload.
+ */
+struct dfg_coordinator_probe {
+	struct dfg_payload payload;
+	const uint32_t *client, *server; /* numbers of workers; no worker is in both lists */
+	uint32_t clients, servers;
+	bool echoes, verified;
+	uint32_t window;         /* calls that a client has in progress at each server at once */
+	uint64_t calls;          /* of each client, after some that are not timed */
+	uint64_t p50_ns, p99_ns; /* of the calls of all clients */
+	double calls_per_s;      /* of all clients together */
+	double coding_ns;        /* mean of a call: writing and reading serialized messages, on both sides */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_probe(
+	struct dfg_coordinator *coordinator, struct dfg_coordinator_probe *probe);
 
 /* Tells the workers that the run is over. */
 void dfg_coordinator_end(struct dfg_coordinator *coordinator);

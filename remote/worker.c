@@ -13,6 +13,8 @@ struct dfg_err *dfg_worker_new(const struct dfg_worker_options *options, struct 
 	struct dfg_err *err = dfg_inbox_init(&worker->inbox, &worker->event);
 	if (!err && (pthread_mutex_init(&worker->lock, NULL) || pthread_mutex_init(&worker->trace_lock, NULL)))
 		err = dfg_no_memory("the worker");
+	if (!err)
+		err = dfg_probes_init(&worker->probes);
 	if (err)
 		dfg_free(worker);
 	else
@@ -45,6 +47,7 @@ void dfg_worker_free(struct dfg_worker *worker)
 	dfg_worker_drop_sources(worker);
 	dfg_rendezvous_free(worker->rendezvous);
 	dfg_group_free(worker->group);
+	dfg_probes_release(&worker->probes);
 	dfg_inbox_release(&worker->inbox);
 	dfg_packet_release(&worker->words);
 	dfg_packet_release(&worker->events);
@@ -161,6 +164,7 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_EPOCH, dfg_worker_epoch},
 		{DFG_PACKET_DIGESTS, dfg_worker_digests},
 		{DFG_PACKET_BENCH, dfg_worker_bench},
+		{DFG_PACKET_PROBE, dfg_worker_probe},
 		{DFG_PACKET_PEER, dfg_worker_peer},
 	};
 	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
@@ -285,6 +289,10 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 		dfg_group_deliver(worker->group, same_part ? peer / width : DFG_NONE, message);
 		return;
 	}
+	if (message->kind == DFG_MESSAGE_PROBE) {
+		dfg_probes_deliver(&worker->probes, peer, message);
+		return;
+	}
 	if (message->kind != DFG_MESSAGE_CONTROL && worker->rendezvous) {
 		dfg_rendezvous_deliver(worker->rendezvous, peer, message);
 		return;
@@ -308,6 +316,7 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 	if (worker->group)
 		dfg_group_lost(worker->group, peer / dfg_worker_width(worker),
 			DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
+	dfg_probes_fail(&worker->probes, DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
 	bool same_replica = worker->rendezvous && peer / dfg_worker_width(worker) == dfg_worker_replica(worker);
 	if (same_replica) /* no tensor goes to another one */
 		dfg_rendezvous_lost(worker->rendezvous, peer, err);
@@ -321,8 +330,13 @@ static struct dfg_err *allocate(
 {
 	struct dfg_worker *worker = arg;
 	pthread_mutex_lock(&worker->lock);
-	struct dfg_err *err = worker->session ? dfg_session_tensor(worker->session, dtype, shape, out_tensor)
-										  : dfg_tensor_new(dtype, shape, out_tensor);
+	struct dfg_err *err;
+	if (worker->session)
+		err = dfg_session_tensor(worker->session, dtype, shape, out_tensor);
+	else if (worker->probes.buffers)
+		err = dfg_buffer_pool_tensor(worker->probes.buffers, dtype, shape, out_tensor);
+	else
+		err = dfg_tensor_new(dtype, shape, out_tensor);
 	pthread_mutex_unlock(&worker->lock);
 	return err;
 }

@@ -3,10 +3,32 @@
 #include "formats/graphdef.h"
 #include "lib/base/pool.h"
 #include "lib/exec/group/group.h"
+#include "lib/exec/state/buffer_pool.h"
 #include "lib/exec/transport/rendezvous.h"
 #include "lib/graph/facts.h"
 #include "remote/batch_rows.h"
 #include "remote/worker.h"
+
+/* Messages of kind DFG_MESSAGE_PROBE, in the order of their arrival, which wait for dfg_worker_probe(). */
+struct probes {
+	pthread_mutex_t lock;
+	struct dfg_event event; /* signalled by a message and by a failure */
+	struct probe_message {
+		uint32_t peer;
+		struct dfg_message message;
+	} * list;
+	size_t taken, count, capacity; /* the first messages of the list were taken */
+	struct dfg_err *failed;        /* a worker is lost; NULL: none is */
+	struct buffer_pool *buffers;   /* of what arrives, from the first measurement on; else NULL */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_probes_init(struct probes *probes);
+void dfg_probes_release(struct probes *probes);
+
+/* Takes the tensor. Any thread. */
+void dfg_probes_deliver(struct probes *probes, uint32_t peer, struct dfg_message *message);
+
+/* Ends a measurement, the one in progress or the next. Takes err. Any thread. */
+void dfg_probes_fail(struct probes *probes, struct dfg_err *err);
 
 /* Internals of a worker: worker.c has the links and the requests, worker_part.c the part and its steps. */
 struct dfg_worker {
@@ -58,7 +80,8 @@ struct dfg_worker {
 
 	uint64_t parts;   /* number of parts that were given */
 	uint64_t benched; /* number of the last step of a measurement */
-	bool linked;      /* all workers are linked to each other */
+	struct probes probes;
+	bool linked; /* all workers are linked to each other */
 
 	pthread_t guard; /* the thread that watches the lease */
 	bool guarded;
@@ -71,7 +94,7 @@ typedef struct dfg_err *dfg_request_fn(
 	struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer);
 dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_variables, dfg_worker_read,
 	dfg_worker_assign, dfg_worker_source, dfg_worker_rows, dfg_worker_cause, dfg_worker_state, dfg_worker_adopt,
-	dfg_worker_epoch, dfg_worker_bench, dfg_worker_digests, dfg_worker_peer;
+	dfg_worker_epoch, dfg_worker_bench, dfg_worker_probe, dfg_worker_digests, dfg_worker_peer;
 
 /* The workers of a replica, which have a part of the graph each; and the worker's replica. */
 static inline uint32_t dfg_worker_width(const struct dfg_worker *worker)

@@ -76,13 +76,7 @@ struct dfg_state *dfg_session_state(struct dfg_session *session)
 struct dfg_err *dfg_session_tensor(
 	struct dfg_session *session, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
 {
-	struct dfg_buffer *buffer;
-	size_t bytes;
-	DFG_TRY(dfg_shape_bytes(shape, dtype, &bytes));
-	DFG_TRY(dfg_buffer_pool_take(session->buffers, dtype, bytes, &buffer));
-	*out_tensor = (struct dfg_tensor){
-		.dtype = dtype, .shape = *shape, .data = buffer->data, .capacity = buffer->capacity, .buffer = buffer};
-	return NULL;
+	return dfg_buffer_pool_tensor(session->buffers, dtype, shape, out_tensor);
 }
 
 static bool same_edges(const struct dfg_edge *a, uint32_t n_a, const struct dfg_edge *b, uint32_t n_b)

@@ -25,7 +25,7 @@ status 2 "$DFG" bench kernels --nodes 3
 has err '--nodes is only for the generated graph'
 status 2 "$DFG" bench kernels --batch 3
 status 2 "$DFG" bench graph --repeat 3
-has err "--repeat is only for a graph in a file and for 'kernels'"
+has err "--repeat is only for what is timed more than once"
 
 # The memory of a step of training is at most 1.1 times its most live bytes.
 lean() { # GRAPH FEEDS...

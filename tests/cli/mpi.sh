@@ -10,7 +10,7 @@ training='--data x=@x.npy --batch 8 --target train --fetch loss --seed 3'
 status 2 "$DFG" run t.pb --hosts mpi
 has err '--hosts mpi requires mpirun or srun'
 status 2 "$DFG" partition t.pb --hosts mpi -o plan/
-has err '--hosts mpi is for dfg run, test and bench allreduce'
+has err '--hosts mpi is for dfg run, test and bench'
 
 # shellcheck disable=SC2086
 status 0 "$DFG" run t.pb $training --shards 4 --metrics one.jsonl --save one.npz

@@ -93,33 +93,3 @@ for slowest in 0 1; do
 		has out '"hidden":'
 	done
 done
-
-# 36. The all-reduce by itself, whose sums are compared with their closed form; the last size need not be a factor of 4.
-bench() { # BYTES OPTIONS...
-	bytes=$1
-	shift
-	status 0 timeout 60 "$DFG" bench allreduce --verify --json "$@"
-	[ "$(grep -o '"bytes": [0-9]*' out | tr -dc '0-9\n' | tr '\n' ' ')" = "$bytes " ]
-	has out '"verified": true'
-	has out '"p50_us"'
-	has out '"p99_us"'
-	has out '"bytes_per_s"'
-	has out '"calls_per_s"'
-}
-bench '4 16 64' --hosts local:3 --sizes 4:64 --algorithm shm
-bench '65536 100000' --hosts local:2 --sizes 64KiB:100KB --algorithm shm
-bench '64 256 1000' --hosts local:2 --sizes 64:1000 --algorithm direct
-status 0 timeout 60 "$DFG" bench allreduce --hosts local:2 --sizes 64
-has out 'p50 us'
-status 65 "$DFG" bench allreduce --hosts local:1
-has err '--hosts has 1 worker'
-for wrong in 6 2:64 64:4 x 4:; do
-	status 2 "$DFG" bench allreduce --hosts local:2 --sizes "$wrong"
-	has err '--sizes'
-done
-status 2 "$DFG" bench allreduce
-has err 'requires --hosts'
-status 2 "$DFG" bench graph --hosts local:2
-has err 'only for bench allreduce'
-status 2 "$DFG" bench allreduce --hosts local:2 --nodes 4
-has err 'only for the generated graph'

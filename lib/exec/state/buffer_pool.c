@@ -173,6 +173,18 @@ struct dfg_err *dfg_buffer_pool_take(
 	return NULL;
 }
 
+struct dfg_err *dfg_buffer_pool_tensor(
+	struct buffer_pool *buffers, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
+{
+	struct dfg_buffer *buffer;
+	size_t bytes;
+	DFG_TRY(dfg_shape_bytes(shape, dtype, &bytes));
+	DFG_TRY(dfg_buffer_pool_take(buffers, dtype, bytes, &buffer));
+	*out_tensor = (struct dfg_tensor){
+		.dtype = dtype, .shape = *shape, .data = buffer->data, .capacity = buffer->capacity, .buffer = buffer};
+	return NULL;
+}
+
 bool dfg_buffer_pool_own(const struct dfg_buffer *buffer)
 {
 	return buffer->release == release;

@@ -18,6 +18,10 @@ void dfg_buffer_pool_free(struct buffer_pool *buffers); /* NULL is fine */
 DFG_MUST_CHECK struct dfg_err *dfg_buffer_pool_take(
 	struct buffer_pool *buffers, enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer);
 
+/* A tensor with such a buffer of its own. */
+DFG_MUST_CHECK struct dfg_err *dfg_buffer_pool_tensor(
+	struct buffer_pool *buffers, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
+
 /* Whether the buffer is from a pool: the holder of its only reference may write it. */
 bool dfg_buffer_pool_own(const struct dfg_buffer *buffer);
 

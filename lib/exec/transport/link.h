@@ -22,6 +22,7 @@ enum dfg_message_kind {
 	DFG_MESSAGE_WANTED,  /* the receiver waits for the value of the key */
 
 	DFG_MESSAGE_REDUCE, /* a part of an all-reduce, between replicas: lib/exec/group/direct.c */
+	DFG_MESSAGE_PROBE,  /* of a measurement of calls between workers: remote/worker_probe.c */
 	DFG_MESSAGE_KINDS,
 };
 
