@@ -44,6 +44,9 @@ static const struct kernel {
 	{"max pooling 2x2 56x56x64",
 		"input x: f32[8, 56, 56, 64]\n"
 		"output y = MaxPool(x, ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = \"VALID\")\n"},
+	{"its gradient",
+		"input x: f32[8, 56, 56, 64]\ninput z: f32[8, 28, 28, 64]\ninput d: f32[8, 28, 28, 64]\n"
+		"output y = MaxPoolGrad(x, z, d, ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = \"VALID\")\n"},
 	{"sum of rows 1024x1024", "input x: f32[1024, 1024]\noutput y = sum(x, 1)\n"},
 	{"sum of columns 1024x1024", "input x: f32[1024, 1024]\noutput y = sum(x, 0)\n"},
 	{"softmax 1024x1024", "input x: f32[1024, 1024]\noutput y = softmax(x)\n"},

@@ -158,9 +158,9 @@ static struct dfg_err *pool(struct dfg_kernel *ctx, enum dfg_pooling pooling)
 	struct dfg_tensor *out;
 	DFG_TRY(fit(ctx, &image->shape, &window, &shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	if (dfg_shape_count(&shape))
-		dfg_pool(ctx, pooling, &window, image->dtype, image->data, NULL, out->data);
-	return NULL;
+	if (!dfg_shape_count(&shape))
+		return NULL;
+	return dfg_pool(ctx, pooling, &window, image->dtype, image->data, NULL, out->data);
 }
 
 static struct dfg_err *max_pool(struct dfg_kernel *ctx)
@@ -205,10 +205,10 @@ static struct dfg_err *max_back(struct dfg_kernel *ctx, bool pick)
 	DFG_TRY(check_shape(&ctx->in[ORIG_OUTPUT]->shape, &shape, "orig_output"));
 	DFG_TRY(check_shape(&grad->shape, pick ? &image->shape : &shape, "grad"));
 	DFG_TRY(dfg_kernel_output(ctx, 0, pick ? &shape : &image->shape, &out));
-	if (dfg_shape_count(&out->shape))
-		dfg_pool(ctx, pick ? DFG_POOL_MAX_ELEMENTS : DFG_POOL_MAX_GRADIENT, &window, image->dtype, image->data,
-			grad->data, out->data);
-	return NULL;
+	if (!dfg_shape_count(&out->shape))
+		return NULL;
+	return dfg_pool(ctx, pick ? DFG_POOL_MAX_ELEMENTS : DFG_POOL_MAX_GRADIENT, &window, image->dtype, image->data,
+		grad->data, out->data);
 }
 
 static struct dfg_err *max_pool_grad(struct dfg_kernel *ctx)
@@ -256,9 +256,9 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 	DFG_TRY(fit(ctx, &shape, &window, &of_grad));
 	DFG_TRY(check_shape(&grad->shape, &of_grad, "grad"));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	if (dfg_shape_count(&shape))
-		dfg_pool(ctx, DFG_POOL_MEAN_GRADIENT, &window, grad->dtype, NULL, grad->data, out->data);
-	return NULL;
+	if (!dfg_shape_count(&shape))
+		return NULL;
+	return dfg_pool(ctx, DFG_POOL_MEAN_GRADIENT, &window, grad->dtype, NULL, grad->data, out->data);
 }
 
 #define ATTRS_PLAIN [PADDING] = "padding: string in SAME|VALID", [FORMAT] = "data_format: string = 'NHWC' in NHWC|NCHW"

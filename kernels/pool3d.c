@@ -78,9 +78,10 @@ static struct dfg_err *pool_volume(
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_output_now(ctx, &out));
 	DFG_TRY(fit(ctx->call, volume ? &volume->shape : &out->shape, &window));
-	if (dfg_shape_count(&out->shape))
-		dfg_pool(ctx, pooling, &window, out->dtype, volume ? volume->data : NULL, grad ? grad->data : NULL, out->data);
-	return NULL;
+	if (!dfg_shape_count(&out->shape))
+		return NULL;
+	return dfg_pool(
+		ctx, pooling, &window, out->dtype, volume ? volume->data : NULL, grad ? grad->data : NULL, out->data);
 }
 
 static struct dfg_err *max_pool(struct dfg_kernel *ctx)

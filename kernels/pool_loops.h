@@ -14,6 +14,9 @@ enum dfg_pooling {
 	DFG_POOL_MEAN_GRADIENT /* d_out, divided equally among each window's pixels; f32 or f64 */
 };
 
-/* Writes `out`, which has elements. `image` is not read for DFG_POOL_MEAN_GRADIENT, d_out by gradients alone. */
-void dfg_pool(struct dfg_kernel *ctx, enum dfg_pooling pooling, const struct dfg_window *window, enum dfg_dtype dtype,
-	const void *image, const void *d_out, void *out);
+/*
+ * Writes `out`, which has elements. `image` is not read for DFG_POOL_MEAN_GRADIENT, d_out by gradients alone. Fails if
+ * there is no memory to turn images with channels first.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_pool(struct dfg_kernel *ctx, enum dfg_pooling pooling,
+	const struct dfg_window *window, enum dfg_dtype dtype, const void *image, const void *d_out, void *out);

@@ -30,6 +30,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_convolve_input(struct dfg_kernel *ctx, const 
 DFG_MUST_CHECK struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,
 	const void *in, const void *d_out, void *d_filter);
 
+/* A matrix of `rows` by `columns` elements, whose rows are in_row elements apart; those of its transpose are out_row apart. */
+struct dfg_matrix {
+	int64_t rows, columns, in_row, out_row;
+};
+
+/* Writes the transpose of a matrix of elements of 1, 2, 4 or 8 bytes, on the calling thread. */
+void dfg_transpose_matrix(const struct dfg_matrix *m, int64_t size, const void *in, void *out);
+
 /* Transposes each matrix: images from [batch, pixels, channels] to [batch, channels, pixels], or back. */
 void dfg_transpose_images(struct dfg_kernel *ctx, enum dfg_dtype dtype, int64_t batch, int64_t rows, int64_t columns,
 	const void *in, void *out);
