@@ -15,7 +15,8 @@ static struct dfg_err *arg_shape(struct dfg_infer *node)
 	if (given != DFG_NOT_KNOWN)
 		DFG_TRY(dfg_axis(given, in->rank, &axis));
 	if (axis >= 0 && in->dim[axis] == 0)
-		return DFG_ERR(DFG_DATA, "dimension %d of %s is empty", axis, dfg_shape_words(in).s);
+		return DFG_ERR(
+			DFG_DATA, "dimension %d of the input, which has shape %s, has size 0", axis, dfg_shape_words(in).s);
 	node->out[0].rank = in->rank - 1;
 	for (int d = 0; d < in->rank - 1; d++)
 		node->out[0].dim[d] = axis < 0 ? DFG_UNKNOWN : in->dim[d + (d >= axis)];

@@ -27,7 +27,7 @@ static struct dfg_err *assert_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *condition = dfg_kernel_input(ctx, 0);
 	int64_t most = dfg_kernel_attr(ctx)[SUMMARIZE].i;
 	if (condition->shape.rank)
-		return DFG_ERR(DFG_DATA, "the condition is %s, expected a scalar", dfg_shape_words(&condition->shape).s);
+		return DFG_ERR(DFG_DATA, "the condition has shape %s, expected a scalar", dfg_shape_words(&condition->shape).s);
 	if (*(const bool *)condition->data)
 		return NULL;
 	struct dfg_text text = {0};
@@ -41,7 +41,7 @@ static struct dfg_err *assert_run(struct dfg_kernel *ctx)
 static struct dfg_err *assert_shape(struct dfg_infer *node)
 {
 	if (node->in[0]->rank > 0)
-		return DFG_ERR(DFG_DATA, "the condition is %s, expected a scalar", dfg_shape_words(node->in[0]).s);
+		return DFG_ERR(DFG_DATA, "the condition has shape %s, expected a scalar", dfg_shape_words(node->in[0]).s);
 	return NULL;
 }
 

@@ -31,7 +31,7 @@ static struct dfg_err *find_channels(
 {
 	int rank = (int)call->attr[FORMAT].s.length;
 	if (x->rank != rank)
-		return DFG_ERR(DFG_DATA, "the image is %s, expected %d dimensions", dfg_shape_words(x).s, rank);
+		return DFG_ERR(DFG_DATA, "the image has shape %s, expected %d dimensions", dfg_shape_words(x).s, rank);
 	*out_channels = x->dim[channel_dim(call, rank)];
 	return NULL;
 }
@@ -41,7 +41,8 @@ static struct dfg_err *check_vector(const struct dfg_shape *vector, int64_t chan
 {
 	const struct dfg_shape all = DFG_SHAPE_VECTOR(channels), empty = DFG_SHAPE_VECTOR(0);
 	if (!dfg_shape_fits(vector, &all) && !(or_empty && dfg_shape_fits(vector, &empty)))
-		return DFG_ERR(DFG_DATA, "'%s' is %s, expected %s", name, dfg_shape_words(vector).s, dfg_shape_words(&all).s);
+		return DFG_ERR(
+			DFG_DATA, "'%s' has shape %s, expected %s", name, dfg_shape_words(vector).s, dfg_shape_words(&all).s);
 	return NULL;
 }
 
@@ -243,8 +244,8 @@ static struct dfg_err *check_gradient(
 {
 	DFG_TRY(find_channels(call, in[OF_X], out_channels));
 	if (!dfg_shape_fits(in[DY], in[OF_X]))
-		return DFG_ERR(DFG_DATA, "'%s' is %s, expected %s", call->signature->in[DY].name, dfg_shape_words(in[DY]).s,
-			dfg_shape_words(in[OF_X]).s);
+		return DFG_ERR(DFG_DATA, "'%s' has shape %s, expected %s", call->signature->in[DY].name,
+			dfg_shape_words(in[DY]).s, dfg_shape_words(in[OF_X]).s);
 	for (int i = OF_SCALE; i <= USED_VARIANCE; i++)
 		DFG_TRY(check_vector(in[i], *out_channels, false, call->signature->in[i].name));
 	return NULL;

@@ -23,7 +23,7 @@ static bool channels_first(const struct dfg_resolved_node *call)
 static struct dfg_err *find_channels(const struct dfg_resolved_node *call, const struct dfg_shape *value, int *out_dim)
 {
 	if (value->rank < 2)
-		return DFG_ERR(DFG_DATA, "the value is %s, expected at least two dimensions", dfg_shape_words(value).s);
+		return DFG_ERR(DFG_DATA, "the value has shape %s, expected at least two dimensions", dfg_shape_words(value).s);
 	*out_dim = channels_first(call) ? 1 : value->rank - 1;
 	return NULL;
 }
@@ -214,7 +214,7 @@ static struct dfg_err *bias_grad(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_BiasAddGrad = {
 	.name = "BiasAddGrad",
-	.doc = "sum of each channel: the gradient of BiasAdd by its bias",
+	.doc = "sum of each channel: the gradient of BiasAdd with respect to its bias",
 	.sig = "<T: numeric>(out_backprop: T) -> (output: T)",
 	.attr = {"data_format: string = 'NHWC' in NHWC|NCHW"},
 	.shape = bias_grad_shape,

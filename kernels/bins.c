@@ -22,7 +22,7 @@ static struct dfg_err *bound_shape(struct dfg_infer *node)
 	for (int i = 0; i < 2; i++)
 		DFG_TRY(dfg_need_rank(node, i, 2));
 	if (!dfg_shape_fits(&DFG_SHAPE_VECTOR(node->in[0]->dim[0]), &DFG_SHAPE_VECTOR(node->in[1]->dim[0])))
-		return DFG_ERR(DFG_DATA, "sorted_inputs are %s and values %s, expected equal first dimensions",
+		return DFG_ERR(DFG_DATA, "sorted_inputs have shape %s and values %s, expected equal first dimensions",
 			dfg_shape_words(node->in[0]).s, dfg_shape_words(node->in[1]).s);
 	node->out[0] = *node->in[1];
 	return NULL;
@@ -61,11 +61,11 @@ static struct dfg_err *bincount_shape(struct dfg_infer *node)
 	int64_t size = dfg_int_of(node, 1, 0);
 	DFG_TRY(dfg_need_rank(node, 1, 0));
 	if (in->rank < 1 || in->rank > 2)
-		return DFG_ERR(DFG_DATA, "the input is %s, expected 1 or 2 dimensions", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "the input has shape %s, expected 1 or 2 dimensions", dfg_shape_words(in).s);
 	bool none = weights->rank == 1 && weights->dim[0] <= 0; /* or unknown */
 	if (!none && !dfg_shape_fits(weights, in))
-		return DFG_ERR(
-			DFG_DATA, "weights are %s, expected %s or no weights", dfg_shape_words(weights).s, dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "weights have shape %s, expected %s or no weights", dfg_shape_words(weights).s,
+			dfg_shape_words(in).s);
 	if (size != DFG_NOT_KNOWN && size < 0)
 		return DFG_ERR(DFG_DATA, "'size' is %lld, expected 0 or more", (long long)size);
 	node->out[0] = *in;
@@ -95,7 +95,7 @@ static struct dfg_err *histogram_shape(struct dfg_infer *node)
 	int64_t bins = dfg_int_of(node, 2, 0);
 	DFG_TRY(dfg_need_rank(node, 2, 0));
 	if (!dfg_shape_fits(node->in[1], &DFG_SHAPE_VECTOR(2)))
-		return DFG_ERR(DFG_DATA, "'value_range' is %s, expected a vector of 2", dfg_shape_words(node->in[1]).s);
+		return DFG_ERR(DFG_DATA, "'value_range' has shape %s, expected a vector of 2", dfg_shape_words(node->in[1]).s);
 	if (bins != DFG_NOT_KNOWN && bins < 1)
 		return DFG_ERR(DFG_DATA, "'nbins' is %lld, expected 1 or more", (long long)bins);
 	node->out[0] = DFG_SHAPE_VECTOR(bins == DFG_NOT_KNOWN ? DFG_UNKNOWN : bins);

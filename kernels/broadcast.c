@@ -154,7 +154,7 @@ static struct dfg_err *tile_shape(struct dfg_infer *node)
 	int64_t n = dfg_length_of(node, 1);
 	DFG_TRY(dfg_need_rank(node, 1, 1));
 	if (n > DFG_RANK_MAX || (n >= 0 && in->rank >= 0 && n != in->rank))
-		return DFG_ERR(DFG_DATA, "multiples are %s, expected one for each dimension of %s",
+		return DFG_ERR(DFG_DATA, "multiples have shape %s, expected one for each dimension of %s",
 			dfg_shape_words(node->in[1]).s, dfg_shape_words(in).s);
 	node->out[0].rank = in->rank >= 0 ? in->rank : (int)n;
 	for (int d = 0; d < node->out[0].rank; d++) {

@@ -92,8 +92,8 @@ static struct dfg_err *bits_shape(
 	struct dfg_shape shape = *in;
 	if (from > to) {
 		if (shape.rank == DFG_RANK_MAX)
-			return DFG_ERR(
-				DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(in).s, DFG_RANK_MAX);
+			return DFG_ERR(DFG_DATA, "cannot add a dimension to %s: the limit is %d dimensions", dfg_shape_words(in).s,
+				DFG_RANK_MAX);
 		shape.dim[shape.rank++] = from / to;
 	} else if (from < to) {
 		if (!shape.rank || (shape.dim[shape.rank - 1] >= 0 && shape.dim[shape.rank - 1] != to / from))

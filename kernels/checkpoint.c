@@ -35,7 +35,7 @@ static struct dfg_err *path_in(struct dfg_kernel *ctx, int i, struct dfg_text *o
 	const struct dfg_tensor *input = dfg_kernel_input(ctx, i);
 	*out_path = (struct dfg_text){0};
 	if (input->shape.rank)
-		return DFG_ERR(DFG_DATA, "input %d is %s, expected a scalar", i, dfg_shape_words(&input->shape).s);
+		return DFG_ERR(DFG_DATA, "input %d has shape %s, expected a scalar", i, dfg_shape_words(&input->shape).s);
 	return path_of(input->data, out_path);
 }
 
@@ -47,7 +47,7 @@ static struct dfg_err *check_names(struct dfg_kernel *ctx, int64_t count)
 	if (names->shape.rank != 1 || slices->shape.rank != 1 || names->shape.dim[0] != count ||
 		slices->shape.dim[0] != count)
 		return DFG_ERR(DFG_DATA,
-			"tensor_names is %s and shape_and_slices %s, expected [%" PRId64 "], one for each tensor",
+			"tensor_names has shape %s and shape_and_slices %s, expected [%" PRId64 "], one for each tensor",
 			dfg_shape_words(&names->shape).s, dfg_shape_words(&slices->shape).s, count);
 	for (int64_t i = 0; i < count; i++) {
 		if (!name[i].length)
@@ -165,7 +165,7 @@ static struct dfg_err *merge_run(struct dfg_kernel *ctx)
 	struct dfg_text *path;
 	DFG_TRY(files_of(ctx, &files));
 	if (prefixes->shape.rank != 1 || !prefixes->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "checkpoint_prefixes is %s, expected a vector of at least one",
+		return DFG_ERR(DFG_DATA, "checkpoint_prefixes has shape %s, expected a vector of at least one",
 			dfg_shape_words(&prefixes->shape).s);
 	const size_t count = (size_t)prefixes->shape.dim[0] + 1;
 	DFG_TRY(dfg_kernel_scratch(ctx, count * sizeof *path, (void **)&path));
@@ -201,8 +201,8 @@ static struct dfg_err *sharded_run(struct dfg_kernel *ctx)
 	struct dfg_text text = {0};
 	for (int i = 0; i < 3; i++)
 		if (dfg_kernel_input(ctx, i)->shape.rank)
-			return DFG_ERR(
-				DFG_DATA, "input %d is %s, expected a scalar", i, dfg_shape_words(&dfg_kernel_input(ctx, i)->shape).s);
+			return DFG_ERR(DFG_DATA, "input %d has shape %s, expected a scalar", i,
+				dfg_shape_words(&dfg_kernel_input(ctx, i)->shape).s);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &out));
 	dfg_text_put(&text, name->s, name->length);
 	dfg_text_add(&text, "-%05d-of-%05d", *(const int32_t *)dfg_kernel_input(ctx, 1)->data,

@@ -23,10 +23,10 @@ static struct dfg_err *colour_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *images = node->in[0];
 	if (images->rank < 1)
-		return DFG_ERR(DFG_DATA, "the images are %s, expected at least 1 dimension", dfg_shape_words(images).s);
+		return DFG_ERR(DFG_DATA, "the images have shape %s, expected at least 1 dimension", dfg_shape_words(images).s);
 	int64_t channels = images->dim[images->rank - 1];
 	if (channels != 3 && channels != DFG_UNKNOWN)
-		return DFG_ERR(DFG_DATA, "the images are %s, expected 3 channels", dfg_shape_words(images).s);
+		return DFG_ERR(DFG_DATA, "the images have shape %s, expected 3 channels", dfg_shape_words(images).s);
 	node->out[0] = *images;
 	return NULL;
 }
@@ -34,7 +34,8 @@ static struct dfg_err *colour_shape(struct dfg_infer *node)
 static struct dfg_err *contrast_shape(struct dfg_infer *node)
 {
 	if (node->in[0]->rank < 3)
-		return DFG_ERR(DFG_DATA, "the images are %s, expected at least 3 dimensions", dfg_shape_words(node->in[0]).s);
+		return DFG_ERR(
+			DFG_DATA, "the images have shape %s, expected at least 3 dimensions", dfg_shape_words(node->in[0]).s);
 	node->out[0] = *node->in[0];
 	return dfg_need_rank(node, 1, 0);
 }

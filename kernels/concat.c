@@ -160,7 +160,7 @@ static const char *join_rows(const struct dfg_infer *node, uint64_t by_row, int 
 {
 	for (int i = 0; i < node->call->n_in; i++)
 		if ((by_row >> i & 1) == (i == axis))
-			return "some of its inputs depend on the batch and others do not";
+			return "some of its inputs depend on the batch, others do not";
 	return dfg_rows_axis(dfg_int_of(node, axis, 0), node->out[0].rank);
 }
 
@@ -223,14 +223,14 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 	if (rank > DFG_RANK_MAX)
 		return DFG_ERR(DFG_DATA, "input 1 is a shape of %" PRId64 " dimensions: the limit is %d", rank, DFG_RANK_MAX);
 	if (ctx->in[0]->shape.rank)
-		return DFG_ERR(DFG_DATA, "the axis is %s, expected a scalar", dfg_shape_words(&ctx->in[0]->shape).s);
+		return DFG_ERR(DFG_DATA, "the axis has shape %s, expected a scalar", dfg_shape_words(&ctx->in[0]->shape).s);
 	DFG_TRY(dfg_axis(dfg_tensor_int(ctx->in[0], 0), (int)rank, &axis));
 	for (int i = 1; i < ctx->call->n_in; i++) {
 		const struct dfg_tensor *shape = dfg_kernel_input(ctx, i);
 		struct dfg_tensor *out;
 		if (!dfg_shape_equal(&shape->shape, &DFG_SHAPE_VECTOR(rank)))
 			return DFG_ERR(
-				DFG_DATA, "input %d is %s, expected [%" PRId64 "]", i, dfg_shape_words(&shape->shape).s, rank);
+				DFG_DATA, "input %d has shape %s, expected [%" PRId64 "]", i, dfg_shape_words(&shape->shape).s, rank);
 		DFG_TRY(dfg_kernel_output(ctx, i - 1, &shape->shape, &out));
 		for (int d = 0; d < rank; d++) {
 			int64_t dim = dfg_tensor_int(shape, d), value = d == axis ? offset : 0;

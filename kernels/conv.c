@@ -26,7 +26,8 @@ static struct dfg_err *fit(const struct dfg_resolved_node *call, const struct df
 	struct dfg_window_rule rule;
 	DFG_TRY(read_rule(call, &rule));
 	if (filter->rank != rule.rank)
-		return DFG_ERR(DFG_DATA, "the filter is %s, expected %d dimensions", dfg_shape_words(filter).s, rule.rank);
+		return DFG_ERR(
+			DFG_DATA, "the filter has shape %s, expected %d dimensions", dfg_shape_words(filter).s, rule.rank);
 	int64_t group_in = filter->dim[rule.rank - 2], outputs = filter->dim[rule.rank - 1];
 	if (!group_in || !outputs)
 		return DFG_ERR(DFG_DATA, "the filter is empty: %s", dfg_shape_words(filter).s);
@@ -103,7 +104,8 @@ static struct dfg_err *conv(struct dfg_kernel *ctx)
 static struct dfg_err *shape_by_value(const struct dfg_tensor *sizes, int rank, struct dfg_shape *out_shape)
 {
 	if (sizes->shape.rank != 1 || sizes->shape.dim[0] != rank)
-		return DFG_ERR(DFG_DATA, "sizes are %s, expected a vector of %d", dfg_shape_words(&sizes->shape).s, rank);
+		return DFG_ERR(DFG_DATA, "the sizes have shape %s, expected a vector of %d elements",
+			dfg_shape_words(&sizes->shape).s, rank);
 	*out_shape = (struct dfg_shape){.rank = rank};
 	for (int i = 0; i < rank; i++) {
 		out_shape->dim[i] = dfg_tensor_int(sizes, i);
@@ -121,7 +123,8 @@ static struct dfg_err *known_shape(const struct dfg_infer *node, int i, int rank
 	*out_shape = (struct dfg_shape){.rank = rank};
 	if (node->in[i]->rank >= 0 &&
 		(node->in[i]->rank != 1 || (node->in[i]->dim[0] != rank && node->in[i]->dim[0] != DFG_UNKNOWN)))
-		return DFG_ERR(DFG_DATA, "sizes are %s, expected a vector of %d", dfg_shape_words(node->in[i]).s, rank);
+		return DFG_ERR(DFG_DATA, "the sizes have shape %s, expected a vector of %d elements",
+			dfg_shape_words(node->in[i]).s, rank);
 	for (int d = 0; d < rank; d++) {
 		out_shape->dim[d] = known && known->v[d] != DFG_NOT_KNOWN ? known->v[d] : DFG_UNKNOWN;
 		if (known && known->v[d] != DFG_NOT_KNOWN && known->v[d] < 0)
@@ -135,8 +138,8 @@ static struct dfg_err *check_out(
 {
 	struct dfg_shape wanted = dfg_window_out(&c->window, outputs_of(filter));
 	if (!dfg_shape_fits(&wanted, d_out))
-		return DFG_ERR(
-			DFG_DATA, "the output's gradient is %s, expected %s", dfg_shape_words(d_out).s, dfg_shape_words(&wanted).s);
+		return DFG_ERR(DFG_DATA, "the output's gradient has shape %s, expected %s", dfg_shape_words(d_out).s,
+			dfg_shape_words(&wanted).s);
 	return NULL;
 }
 

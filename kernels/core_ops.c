@@ -87,7 +87,7 @@ static struct dfg_err *default_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *declared = node->call->attr[0].shape;
 	if (!dfg_shape_fits(declared, node->in[0]))
-		return DFG_ERR(DFG_DATA, "the default is %s, the declared shape %s", dfg_shape_words(node->in[0]).s,
+		return DFG_ERR(DFG_DATA, "the default has shape %s, the declared shape %s", dfg_shape_words(node->in[0]).s,
 			dfg_shape_words(declared).s);
 	node->out[0] = *declared;
 	return NULL;
@@ -219,7 +219,7 @@ const struct dfg_op dfg_op_ControlTrigger = {
 static struct dfg_err *check_scalar(const struct dfg_shape *shape, const char *name)
 {
 	if (shape->rank > 0)
-		return DFG_ERR(DFG_DATA, "%s is %s, expected a scalar", name, dfg_shape_words(shape).s);
+		return DFG_ERR(DFG_DATA, "%s has shape %s, expected a scalar", name, dfg_shape_words(shape).s);
 	return NULL;
 }
 

@@ -159,7 +159,7 @@ static struct dfg_err *check_ranks(
 {
 	const struct dfg_shape four = {.rank = 2, .dim = {of->rank == 1 ? of->dim[0] : DFG_UNKNOWN, 4}};
 	if (image->rank != 4)
-		return DFG_ERR(DFG_DATA, "the image is %s, expected 4 dimensions", dfg_shape_words(image).s);
+		return DFG_ERR(DFG_DATA, "the image has shape %s, expected 4 dimensions", dfg_shape_words(image).s);
 	if (of->rank != 1 || !dfg_shape_fits(boxes, &four))
 		return DFG_ERR(DFG_DATA, "boxes %s and box_ind %s: expected [n,4] and [n]", dfg_shape_words(boxes).s,
 			dfg_shape_words(of).s);
@@ -212,7 +212,7 @@ static struct dfg_err *crop(struct dfg_kernel *ctx)
 		.image = image->data, .nearest = is_nearest(ctx->call), .outside = (float)dfg_kernel_attr(ctx)[1].f};
 	struct dfg_tensor *out;
 	if (size->shape.rank != 1 || size->shape.dim[0] != 2)
-		return DFG_ERR(DFG_DATA, "'crop_size' is %s, expected a vector of 2", dfg_shape_words(&size->shape).s);
+		return DFG_ERR(DFG_DATA, "'crop_size' has shape %s, expected a vector of 2", dfg_shape_words(&size->shape).s);
 	DFG_TRY(dfg_output_now(ctx, &out));
 	set_image(&work, &image->shape);
 	if (!work.size[0] || !work.size[1])
@@ -231,7 +231,8 @@ static struct dfg_err *check_grads(const struct dfg_shape *grads, int64_t boxes,
 {
 	const struct dfg_shape expected = {.rank = 4, .dim = {boxes, DFG_UNKNOWN, DFG_UNKNOWN, channels}};
 	if (!dfg_shape_fits(grads, &expected))
-		return DFG_ERR(DFG_DATA, "'grads' is %s, expected %s", dfg_shape_words(grads).s, dfg_shape_words(&expected).s);
+		return DFG_ERR(
+			DFG_DATA, "'grads' has shape %s, expected %s", dfg_shape_words(grads).s, dfg_shape_words(&expected).s);
 	return NULL;
 }
 

@@ -26,7 +26,7 @@ static struct dfg_err *fit_dense(
 	const struct dfg_shape *features, const struct dfg_shape *labels, struct dfg_shape *out_shape)
 {
 	if (features->rank != 2 && labels->rank != 2)
-		return DFG_ERR(DFG_DATA, "logits are %s and labels %s, expected matrices", dfg_shape_words(features).s,
+		return DFG_ERR(DFG_DATA, "logits have shape %s and labels %s, expected matrices", dfg_shape_words(features).s,
 			dfg_shape_words(labels).s);
 	DFG_TRY(dfg_shape_broadcast((const struct dfg_shape *const[]){features, labels}, 2, out_shape));
 	if (out_shape->rank != 2)
@@ -75,7 +75,7 @@ static struct dfg_err *dense(struct dfg_kernel *ctx)
 static struct dfg_err *fit_sparse(const struct dfg_shape *features, const struct dfg_shape *labels)
 {
 	if (features->rank != 2 || labels->rank != 1)
-		return DFG_ERR(DFG_DATA, "logits are %s and labels %s, expected a matrix and a vector",
+		return DFG_ERR(DFG_DATA, "logits have shape %s and labels %s, expected a matrix and a vector",
 			dfg_shape_words(features).s, dfg_shape_words(labels).s);
 	const struct dfg_shape rows = DFG_SHAPE_VECTOR(features->dim[0]);
 	if (features->dim[1] == 0)

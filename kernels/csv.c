@@ -27,7 +27,8 @@ static struct dfg_err *csv_shape(struct dfg_infer *node)
 	for (int i = 0; i < node->call->n_out; i++) {
 		const struct dfg_shape *fallback = node->in[DEFAULTS + i];
 		if (fallback->rank > 1 || (fallback->rank == 1 && fallback->dim[0] > 1))
-			return DFG_ERR(DFG_DATA, "default %d is %s, expected at most one value", i, dfg_shape_words(fallback).s);
+			return DFG_ERR(DFG_DATA, "default %d has shape %s, expected a scalar or a vector of at most one value", i,
+				dfg_shape_words(fallback).s);
 		node->out[i] = *node->in[RECORDS];
 	}
 	return NULL;

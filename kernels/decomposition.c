@@ -46,8 +46,8 @@ static struct dfg_err *need_matrices(const struct dfg_shape *in, bool square)
 {
 	int64_t rows = in->rank < 2 ? 0 : in->dim[in->rank - 2], columns = in->rank < 2 ? 1 : in->dim[in->rank - 1];
 	if (in->rank < 2 || (square && rows != columns && rows >= 0 && columns >= 0))
-		return DFG_ERR(
-			DFG_DATA, "input is %s, expected %s", dfg_shape_words(in).s, square ? "square matrices" : "matrices");
+		return DFG_ERR(DFG_DATA, "input has shape %s, expected %s", dfg_shape_words(in).s,
+			square ? "square matrices" : "matrices");
 	return NULL;
 }
 

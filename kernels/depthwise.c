@@ -25,7 +25,7 @@ static struct dfg_err *fit(const struct dfg_resolved_node *call, const struct df
 	DFG_TRY(dfg_window_list(attr[DILATIONS].list, "dilations", rule.rank, rule.dilation));
 	DFG_TRY(dfg_window_paddings(attr[EXPLICIT].list, &rule));
 	if (filter->rank != 4)
-		return DFG_ERR(DFG_DATA, "the filter is %s, expected 4 dimensions", dfg_shape_words(filter).s);
+		return DFG_ERR(DFG_DATA, "the filter has shape %s, expected 4 dimensions", dfg_shape_words(filter).s);
 	if (!filter->dim[2] || !filter->dim[3])
 		return DFG_ERR(DFG_DATA, "the filter is empty: %s", dfg_shape_words(filter).s);
 	for (int i = 0; i < 2; i++)
@@ -176,7 +176,8 @@ static struct dfg_err *shape_by_value(const struct dfg_tensor *sizes, struct dfg
 	size_t bytes;
 	*out_shape = (struct dfg_shape){.rank = 4};
 	if (sizes->shape.rank != 1 || sizes->shape.dim[0] != 4)
-		return DFG_ERR(DFG_DATA, "sizes are %s, expected a vector of 4", dfg_shape_words(&sizes->shape).s);
+		return DFG_ERR(
+			DFG_DATA, "the sizes have shape %s, expected a vector of 4 elements", dfg_shape_words(&sizes->shape).s);
 	for (int i = 0; i < 4; i++) {
 		out_shape->dim[i] = dfg_tensor_int(sizes, i);
 		if (out_shape->dim[i] < 0)
@@ -189,8 +190,8 @@ static struct dfg_err *check_out(const struct depthwise *d, const struct dfg_sha
 {
 	struct dfg_shape wanted = dfg_window_out(&d->window, d->outputs);
 	if (!dfg_shape_fits(&wanted, d_out))
-		return DFG_ERR(
-			DFG_DATA, "the output's gradient is %s, expected %s", dfg_shape_words(d_out).s, dfg_shape_words(&wanted).s);
+		return DFG_ERR(DFG_DATA, "the output's gradient has shape %s, expected %s", dfg_shape_words(d_out).s,
+			dfg_shape_words(&wanted).s);
 	return NULL;
 }
 

@@ -10,7 +10,7 @@ static struct dfg_err *diag_shape(struct dfg_infer *node)
 	const struct dfg_shape *in = node->in[0];
 	if (in->rank < 1 || 2 * in->rank > DFG_RANK_MAX)
 		return DFG_ERR(
-			DFG_DATA, "diagonal is %s, expected 1 to %d dimensions", dfg_shape_words(in).s, DFG_RANK_MAX / 2);
+			DFG_DATA, "diagonal has shape %s, expected 1 to %d dimensions", dfg_shape_words(in).s, DFG_RANK_MAX / 2);
 	node->out[0].rank = 2 * in->rank;
 	for (int d = 0; d < 2 * in->rank; d++)
 		node->out[0].dim[d] = in->dim[d % in->rank];
@@ -139,7 +139,7 @@ static struct dfg_err *diagonals_of(const struct dfg_infer *node, int at, int64_
 		return NULL;
 	int64_t n = dfg_length_of(node, at);
 	if (node->in[at]->rank > 1 || n == 0 || n > 2)
-		return DFG_ERR(DFG_DATA, "k is %s, expected one number or two", dfg_shape_words(node->in[at]).s);
+		return DFG_ERR(DFG_DATA, "k has shape %s, expected one number or two", dfg_shape_words(node->in[at]).s);
 	out_k[0] = dfg_int_of(node, at, 0);
 	out_k[1] = n == 1 ? out_k[0] : n == 2 ? dfg_int_of(node, at, 1) : DFG_NOT_KNOWN;
 	return NULL;
@@ -161,7 +161,7 @@ static struct dfg_err *part_shape(struct dfg_infer *node)
 	int64_t k[2];
 	struct band band;
 	if (in->rank < 2)
-		return DFG_ERR(DFG_DATA, "input is %s, expected matrices", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "input has shape %s, expected matrices", dfg_shape_words(in).s);
 	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1];
 	DFG_TRY(diagonals_of(node, K, k));
 	if (k[0] == DFG_NOT_KNOWN || k[1] == DFG_NOT_KNOWN)
@@ -244,9 +244,9 @@ static struct dfg_err *matrix_dims(const struct dfg_infer *node, const int64_t k
 		dim[i] = dim[i] == -1 ? least[i] : dim[i];
 	if (dim[0] < least[0] || dim[1] < least[1] || (dim[0] != least[0] && dim[1] != least[1]))
 		return DFG_ERR(DFG_DATA,
-			"diagonals %" PRId64 " to %" PRId64 ", the longest of %" PRId64 " elements, do not fit %" PRId64
-			" by %" PRId64,
-			k[0], k[1], longest, dim[0], dim[1]);
+			"diagonals %" PRId64 " to %" PRId64 " with up to %" PRId64 " elements require a matrix of at least %" PRId64
+			" by %" PRId64 ", one of them exactly, not %" PRId64 " by %" PRId64,
+			k[0], k[1], longest, least[0], least[1], dim[0], dim[1]);
 	return NULL;
 }
 
@@ -259,7 +259,7 @@ static struct dfg_err *matrix_shape(struct dfg_infer *node)
 		return NULL;
 	int axes = k[0] == k[1] ? 1 : 2;
 	if (in->rank < axes || in->rank - axes + 2 > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "diagonal is %s, expected %d to %d dimensions", dfg_shape_words(in).s, axes,
+		return DFG_ERR(DFG_DATA, "diagonal has shape %s, expected %d to %d dimensions", dfg_shape_words(in).s, axes,
 			DFG_RANK_MAX - 2 + axes);
 	if (k[0] > k[1] || (axes == 2 && in->dim[in->rank - 2] >= 0 && in->dim[in->rank - 2] != k[1] - k[0] + 1))
 		return DFG_ERR(DFG_DATA, "%s does not have a row for each diagonal from %" PRId64 " to %" PRId64,
@@ -355,7 +355,7 @@ static struct dfg_err *set_shape(struct dfg_infer *node)
 	int64_t k[2], dim[2];
 	struct band band;
 	if (in->rank < 2)
-		return DFG_ERR(DFG_DATA, "input is %s, expected matrices", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "input has shape %s, expected matrices", dfg_shape_words(in).s);
 	node->out[0] = *in;
 	DFG_TRY(diagonals_of(node, OF_SET, k));
 	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1];
@@ -366,7 +366,7 @@ static struct dfg_err *set_shape(struct dfg_infer *node)
 	dim[0] = k[1] - k[0] + 1, dim[1] = band.longest;
 	const struct dfg_shape wanted = batch_and(in, in->rank - 2, one ? 1 : 2, dim + one);
 	if (!dfg_shape_fits(diagonal, &wanted))
-		return DFG_ERR(DFG_DATA, "diagonal is %s, but the band of %s is %s", dfg_shape_words(diagonal).s,
+		return DFG_ERR(DFG_DATA, "diagonal has shape %s, but the band of %s has shape %s", dfg_shape_words(diagonal).s,
 			dfg_shape_words(in).s, dfg_shape_words(&wanted).s);
 	return NULL;
 }
@@ -409,7 +409,7 @@ static struct dfg_err *band_part_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[0];
 	if (in->rank < 2)
-		return DFG_ERR(DFG_DATA, "input is %s, expected matrices", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "input has shape %s, expected matrices", dfg_shape_words(in).s);
 	for (int i = 1; i <= 2; i++) {
 		int64_t number = dfg_int_of(node, i, 0), dim = in->dim[in->rank - 3 + i];
 		DFG_TRY(dfg_need_rank(node, i, 0));

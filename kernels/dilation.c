@@ -35,13 +35,13 @@ static struct dfg_err *fit(const struct dfg_resolved_node *call, const struct df
 	DFG_TRY(dfg_window_list(call->attr[STRIDES].list, "strides", rule.rank, rule.stride));
 	DFG_TRY(dfg_window_list(call->attr[RATES].list, "rates", rule.rank, rule.dilation));
 	if (filter->rank != 3)
-		return DFG_ERR(DFG_DATA, "the filter is %s, expected 3 dimensions", dfg_shape_words(filter).s);
+		return DFG_ERR(DFG_DATA, "the filter has shape %s, expected 3 dimensions", dfg_shape_words(filter).s);
 	for (int i = 0; i < rule.rank; i++)
 		rule.size[i] = i == 1 || i == 2 ? filter->dim[i - 1] : 1;
 	DFG_TRY(dfg_window_fit(&rule, image, out_window));
 	if (!dfg_shape_fits(&DFG_SHAPE_VECTOR(image->dim[3]), &DFG_SHAPE_VECTOR(filter->dim[2])))
-		return DFG_ERR(DFG_DATA, "the image is %s and the filter %s, expected equal channels", dfg_shape_words(image).s,
-			dfg_shape_words(filter).s);
+		return DFG_ERR(DFG_DATA, "the image has shape %s and the filter %s, expected equal channels",
+			dfg_shape_words(image).s, dfg_shape_words(filter).s);
 	return NULL;
 }
 
@@ -59,7 +59,7 @@ static struct dfg_err *back_shape(struct dfg_infer *node, int i)
 	DFG_TRY(fit(node->call, node->in[INPUT], node->in[FILTER], &window));
 	const struct dfg_shape grad = dfg_window_out(&window, window.channels);
 	if (!dfg_shape_fits(node->in[OUT_BACKPROP], &grad))
-		return DFG_ERR(DFG_DATA, "'out_backprop' is %s, expected %s", dfg_shape_words(node->in[OUT_BACKPROP]).s,
+		return DFG_ERR(DFG_DATA, "'out_backprop' has shape %s, expected %s", dfg_shape_words(node->in[OUT_BACKPROP]).s,
 			dfg_shape_words(&grad).s);
 	node->out[0] = *node->in[i];
 	return NULL;
@@ -132,7 +132,7 @@ static struct dfg_err *back_filter(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Dilation2D = {
 	.name = "Dilation2D",
-	.doc = "the largest sum of a filter and what is under it, as it moves over images",
+	.doc = "the largest sum of a filter and the pixels under it, as it moves over images",
 	.sig = "<T: number>(input: T, filter: T) -> (output: T)",
 	.attr = ATTRS,
 	.shape = dilation_shape,

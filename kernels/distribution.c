@@ -177,8 +177,8 @@ struct dfg_err *dfg_random_bounds(struct dfg_kernel *ctx, int i, struct dfg_rand
 {
 	const struct dfg_tensor *low = dfg_kernel_input(ctx, i), *high = dfg_kernel_input(ctx, i + 1);
 	if (dfg_shape_count(&low->shape) != 1 || dfg_shape_count(&high->shape) != 1)
-		return DFG_ERR(DFG_DATA, "minval and maxval are %s and %s, expected scalars", dfg_shape_words(&low->shape).s,
-			dfg_shape_words(&high->shape).s);
+		return DFG_ERR(DFG_DATA, "minval and maxval have shape %s and %s, expected scalars",
+			dfg_shape_words(&low->shape).s, dfg_shape_words(&high->shape).s);
 	int64_t a = dfg_tensor_int(low, 0), b = dfg_tensor_int(high, 0);
 	if (low->dtype == DFG_U64 ? (uint64_t)a >= (uint64_t)b : a >= b)
 		return DFG_ERR(DFG_DATA, "minval %" PRId64 " is not less than maxval %" PRId64, a, b);

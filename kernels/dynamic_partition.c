@@ -34,7 +34,7 @@ static struct dfg_err *count_parts(struct dfg_kernel *ctx, int64_t *count)
 		int32_t part = ((const int32_t *)partitions->data)[i];
 		if (part < 0 || part >= ctx->call->n_out)
 			return DFG_ERR(
-				DFG_DATA, "partition %" PRId32 " at %" PRId64 " is outside [0,%d)", part, i, ctx->call->n_out);
+				DFG_DATA, "partitions[%" PRId64 "] is %" PRId32 ", outside [0,%d)", i, part, ctx->call->n_out);
 		count[part]++;
 	}
 	return NULL;
@@ -135,7 +135,7 @@ static struct dfg_err *row_of(const struct dfg_infer *node, struct dfg_shape *ou
 		for (int d = 0; d < row.rank; d++)
 			row.dim[d] = data->dim[d + indices->rank];
 		if (!dfg_shape_fits(out_row, &row))
-			return DFG_ERR(DFG_DATA, "rows of part %d are %s, those before it %s", i, dfg_shape_words(&row).s,
+			return DFG_ERR(DFG_DATA, "rows of part %d have shape %s, those before it %s", i, dfg_shape_words(&row).s,
 				dfg_shape_words(out_row).s);
 		*out_row = dfg_shape_merge(out_row, &row);
 	}
@@ -172,7 +172,7 @@ static struct dfg_err *count_rows(struct dfg_kernel *ctx, int64_t *out_rows)
 		for (int64_t k = 0, n = dfg_shape_count(&ctx->in[i]->shape); k < n; k++) {
 			int32_t index = ((const int32_t *)ctx->in[i]->data)[k];
 			if (index < 0)
-				return DFG_ERR(DFG_DATA, "index %" PRId32 " at %" PRId64 " of part %d is negative", index, k, i);
+				return DFG_ERR(DFG_DATA, "indices[%d][%" PRId64 "] is %" PRId32 ", which is negative", i, k, index);
 			*out_rows = index >= *out_rows ? index + INT64_C(1) : *out_rows;
 		}
 	return NULL;

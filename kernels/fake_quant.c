@@ -94,7 +94,7 @@ static struct dfg_err *args_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "min is %g and max %g, expected min < max", attr[ARGS_MIN].f, attr[ARGS_MAX].f);
 	node->out[0] = *node->in[0];
 	if (node->call->n_in == 2 && !dfg_shape_fits(node->in[0], node->in[1]))
-		return DFG_ERR(DFG_DATA, "gradients are %s and inputs %s, expected equal shapes",
+		return DFG_ERR(DFG_DATA, "gradients have shape %s and inputs %s, expected equal shapes",
 			dfg_shape_words(node->in[0]).s, dfg_shape_words(node->in[1]).s);
 	return NULL;
 }
@@ -120,8 +120,8 @@ static struct dfg_err *check_gradients(struct dfg_kernel *ctx)
 	const struct dfg_tensor *dy = dfg_kernel_input(ctx, 0), *x = dfg_kernel_input(ctx, 1);
 	if (dfg_shape_equal(&dy->shape, &x->shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "gradients are %s and inputs %s, expected equal shapes", dfg_shape_words(&dy->shape).s,
-		dfg_shape_words(&x->shape).s);
+	return DFG_ERR(DFG_DATA, "gradients have shape %s and inputs %s, expected equal shapes",
+		dfg_shape_words(&dy->shape).s, dfg_shape_words(&x->shape).s);
 }
 
 static struct dfg_err *args_gradient_run(struct dfg_kernel *ctx)
@@ -170,7 +170,8 @@ static struct dfg_err *check_bound(const struct dfg_shape *bound, const struct d
 		expected.dim[0] = x->rank > 0 ? x->dim[x->rank - 1] : DFG_UNKNOWN;
 	if (dfg_shape_fits(bound, &expected))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "min or max is %s, expected %s", dfg_shape_words(bound).s, dfg_shape_words(&expected).s);
+	return DFG_ERR(
+		DFG_DATA, "min or max has shape %s, expected %s", dfg_shape_words(bound).s, dfg_shape_words(&expected).s);
 }
 
 static struct dfg_err *check_vars(struct dfg_infer *node, int x, bool by_channel)
@@ -198,7 +199,7 @@ static struct dfg_err *check_vars_gradient(struct dfg_infer *node, bool by_chann
 {
 	DFG_TRY(check_vars(node, 1, by_channel));
 	if (!dfg_shape_fits(node->in[0], node->in[1]))
-		return DFG_ERR(DFG_DATA, "gradients are %s and inputs %s, expected equal shapes",
+		return DFG_ERR(DFG_DATA, "gradients have shape %s and inputs %s, expected equal shapes",
 			dfg_shape_words(node->in[0]).s, dfg_shape_words(node->in[1]).s);
 	node->out[1] = *node->in[2];
 	node->out[2] = *node->in[3];

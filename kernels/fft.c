@@ -125,7 +125,7 @@ static int dims_of(const struct dfg_resolved_node *call)
 static struct dfg_err *need_dims(const struct dfg_resolved_node *call, const struct dfg_shape *in)
 {
 	if (in->rank < dims_of(call))
-		return DFG_ERR(DFG_DATA, "the input is %s, expected at least %d dimension%s", dfg_shape_words(in).s,
+		return DFG_ERR(DFG_DATA, "the input has shape %s, expected at least %d dimension%s", dfg_shape_words(in).s,
 			dims_of(call), dims_of(call) == 1 ? "" : "s");
 	return NULL;
 }
@@ -172,7 +172,7 @@ static struct dfg_err *real_shape(struct dfg_infer *node)
 	DFG_TRY(need_dims(node->call, in));
 	if (!dfg_shape_fits(node->in[LENGTHS], &DFG_SHAPE_VECTOR(dims)))
 		return DFG_ERR(
-			DFG_DATA, "'fft_length' is %s, expected a vector of %d", dfg_shape_words(node->in[LENGTHS]).s, dims);
+			DFG_DATA, "'fft_length' has shape %s, expected a vector of %d", dfg_shape_words(node->in[LENGTHS]).s, dims);
 	if (dfg_dtype_size(node->call->in_dtype[0]) * (inverse ? 1 : 2) !=
 		dfg_dtype_size(node->call->out_dtype[0]) * (inverse ? 2 : 1))
 		return DFG_ERR(DFG_DATA, "%s and %s have parts of different sizes", dfg_dtype_name(node->call->in_dtype[0]),
@@ -185,7 +185,7 @@ static struct dfg_err *real_shape(struct dfg_infer *node)
 			return DFG_ERR(DFG_DATA, "'fft_length' contains %lld, expected positive numbers", (long long)length);
 		int64_t least = !known ? 0 : halved && inverse ? length / 2 + 1 : length;
 		if (dim != DFG_UNKNOWN && dim < least)
-			return DFG_ERR(DFG_DATA, "the input is %s, expected at least %lld along dimension %d",
+			return DFG_ERR(DFG_DATA, "the input has shape %s, expected at least %lld along dimension %d",
 				dfg_shape_words(in).s, (long long)least, in->rank - dims + i);
 		node->out[0].dim[in->rank - dims + i] = !known ? DFG_UNKNOWN : halved && !inverse ? length / 2 + 1 : length;
 	}

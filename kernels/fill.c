@@ -133,7 +133,8 @@ static struct dfg_err *scalars(struct dfg_kernel *ctx, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (ctx->in[i]->shape.rank)
-			return DFG_ERR(DFG_DATA, "input %d is %s, expected a scalar", i, dfg_shape_words(&ctx->in[i]->shape).s);
+			return DFG_ERR(
+				DFG_DATA, "input %d has shape %s, expected a scalar", i, dfg_shape_words(&ctx->in[i]->shape).s);
 	return NULL;
 }
 

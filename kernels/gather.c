@@ -127,7 +127,7 @@ static struct dfg_err *check_indices(const struct dfg_tensor *indices, int64_t b
 	for (int64_t i = 0, n = dfg_shape_count(&indices->shape); i < n; i++) {
 		int64_t index = index_at(indices, i);
 		if (index < 0 || index >= bound)
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index, i, bound);
+			return DFG_ERR(DFG_DATA, "indices[%" PRId64 "] is %" PRId64 ", outside [0,%" PRId64 ")", i, index, bound);
 	}
 	return NULL;
 }
@@ -189,7 +189,9 @@ static const char *rows_gathered(const struct dfg_infer *node, uint64_t by_row)
 		return "it has batch dimensions";
 	if (by_row == 1)
 		return dfg_rows_axis(axis, node->in[0]->rank);
-	return by_row == 2 && axis == 0 && node->in[1]->rank > 0 ? NULL : "it gathers by the batch along another axis";
+	return by_row == 2 && axis == 0 && node->in[1]->rank > 0
+			   ? NULL
+			   : "it gathers by the batch along an axis other than the first";
 }
 
 const struct dfg_op dfg_op_Gather = {
@@ -295,8 +297,8 @@ static struct dfg_err *gather_nd_run(struct dfg_kernel *ctx)
 			int64_t index = dfg_tensor_int(indices, i * depth + d);
 			inside &= index >= 0 && index < params->shape.dim[d];
 			if (!inside && !ignore)
-				return DFG_ERR(DFG_DATA, "index %" PRId64 " at [%" PRId64 ",%d] is outside [0,%" PRId64 ")", index, i,
-					d, params->shape.dim[d]);
+				return DFG_ERR(DFG_DATA, "indices[%" PRId64 ",%d] is %" PRId64 ", outside [0,%" PRId64 ")", i, d, index,
+					params->shape.dim[d]);
 			row = row * params->shape.dim[d] + index;
 		}
 		if (inside)

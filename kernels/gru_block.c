@@ -24,7 +24,8 @@ static struct dfg_err *check_input(const struct dfg_infer *node, int i, const ch
 {
 	if (dfg_shape_fits(node->in[i], need))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "%s is %s, expected %s", name, dfg_shape_words(node->in[i]).s, dfg_shape_words(need).s);
+	return DFG_ERR(
+		DFG_DATA, "%s has shape %s, expected %s", name, dfg_shape_words(node->in[i]).s, dfg_shape_words(need).s);
 }
 
 /* Checks the six inputs of either op. *out_state: the shape of a state. */
@@ -246,7 +247,7 @@ const struct dfg_op dfg_op_GRUBlockCell = {
 
 const struct dfg_op dfg_op_GRUBlockCellGrad = {
 	.name = "GRUBlockCellGrad",
-	.doc = "gradient of GRUBlockCell by x and h_prev, and by the sums before c, and before r and u",
+	.doc = "gradients of GRUBlockCell by x, h_prev and the pre-activations of c, r and u",
 	.sig = "<T: f32>(" INPUT_SIG ", r: T, u: T, c: T, d_h: T) -> (d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T)",
 	.flags = DFG_NO_GRADIENT,
 	.shape = gradient_shape,

@@ -28,7 +28,7 @@ static struct dfg_err *check_square(const struct dfg_shape *matrix)
 	int rank = matrix->rank;
 	if (rank < 2 || (matrix->dim[rank - 1] != matrix->dim[rank - 2] && matrix->dim[rank - 1] != DFG_UNKNOWN &&
 						matrix->dim[rank - 2] != DFG_UNKNOWN))
-		return DFG_ERR(DFG_DATA, "input is %s, expected square matrices", dfg_shape_words(matrix).s);
+		return DFG_ERR(DFG_DATA, "input has shape %s, expected square matrices", dfg_shape_words(matrix).s);
 	return NULL;
 }
 
@@ -44,7 +44,7 @@ static struct dfg_err *check_system(
 {
 	DFG_TRY(check_square(matrix));
 	if (rhs->rank < 2)
-		return DFG_ERR(DFG_DATA, "the right side is %s, expected matrices", dfg_shape_words(rhs).s);
+		return DFG_ERR(DFG_DATA, "the right side has shape %s, expected matrices", dfg_shape_words(rhs).s);
 	struct dfg_shape of_matrix = in_front(matrix), of_rhs = in_front(rhs);
 	const struct dfg_shape rows = DFG_SHAPE_VECTOR(matrix->dim[matrix->rank - 1]);
 	const struct dfg_shape also = DFG_SHAPE_VECTOR(rhs->dim[rhs->rank - 2]);

@@ -74,7 +74,7 @@ static struct dfg_err *vector_of(const struct dfg_kernel *ctx, int i, int64_t n,
 	bool is_absent = i < KEYS && shape->rank == 1 && !shape->dim[0];
 	*out_vector = is_absent && n ? NULL : ctx->in[i]->data;
 	if (!is_absent && (shape->rank != 1 || shape->dim[0] != n))
-		return DFG_ERR(DFG_DATA, "input %d is %s, expected one number for each of %" PRId64 " iterations", i,
+		return DFG_ERR(DFG_DATA, "input %d has shape %s, expected one number for each of %" PRId64 " iterations", i,
 			dfg_shape_words(shape).s, n);
 	return NULL;
 }
@@ -129,8 +129,11 @@ static struct dfg_err *find_schedule(struct dfg_kernel *ctx, struct dfg_loop_sch
 	DFG_TRY(vector_of(ctx, SPACE, loop.n, &loop.space));
 	DFG_TRY(vector_of(ctx, TIME, loop.n, &loop.time));
 	DFG_TRY(read_accesses(ctx, loop.n, &loop, key));
-	if (cut.blocks > INT32_MAX / 2 || (cut.clock != DFG_CLOCK_ONE && loop.n && !loop.time))
-		return DFG_ERR(DFG_DATA, "%u blocks do not fit the clock", cut.blocks);
+	if (cut.blocks > INT32_MAX / 2)
+		return DFG_ERR(DFG_DATA, "'blocks' is %u, expected at most %d", cut.blocks, INT32_MAX / 2);
+	if (cut.clock != DFG_CLOCK_ONE && loop.n && !loop.time)
+		return DFG_ERR(
+			DFG_DATA, "this order of blocks requires the time coordinates of the iterations, which are empty");
 	struct dfg_err *err = dfg_loop_schedule_find(&loop, &cut, out_schedule);
 	return dfg_err_note(err, "parallel loop '%.*s'", (int)attr[LOOP].s.length, attr[LOOP].s.s);
 }

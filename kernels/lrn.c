@@ -72,7 +72,7 @@ static void backward(void *arg, int64_t first, int64_t last)
 static struct dfg_err *check(const struct dfg_resolved_node *call, const struct dfg_shape *image)
 {
 	if (image->rank != 4)
-		return DFG_ERR(DFG_DATA, "the image is %s, expected 4 dimensions", dfg_shape_words(image).s);
+		return DFG_ERR(DFG_DATA, "the image has shape %s, expected 4 dimensions", dfg_shape_words(image).s);
 	if (call->attr[RADIUS].i < 0 || call->attr[RADIUS].i > INT32_MAX)
 		return DFG_ERR(
 			DFG_DATA, "attribute 'depth_radius' is %lld, expected 0 to %d", (long long)call->attr[RADIUS].i, INT32_MAX);
@@ -84,7 +84,7 @@ static struct dfg_err *lrn_shape(struct dfg_infer *node)
 	for (int i = 0; i < node->call->n_in; i++) {
 		DFG_TRY(check(node->call, node->in[i]));
 		if (!dfg_shape_fits(node->in[i], node->in[0]))
-			return DFG_ERR(DFG_DATA, "inputs 0 and %d are %s and %s, expected equal shapes", i,
+			return DFG_ERR(DFG_DATA, "inputs 0 and %d have shape %s and %s, expected equal shapes", i,
 				dfg_shape_words(node->in[0]).s, dfg_shape_words(node->in[i]).s);
 	}
 	node->out[0] = *node->in[0];
@@ -98,7 +98,7 @@ static struct dfg_err *run_normalization(
 	struct dfg_tensor *out;
 	for (int i = 0; i < ctx->call->n_in; i++)
 		if (!dfg_shape_equal(&ctx->in[i]->shape, shape))
-			return DFG_ERR(DFG_DATA, "inputs 0 and %d are %s and %s, expected equal shapes", i,
+			return DFG_ERR(DFG_DATA, "inputs 0 and %d have shape %s and %s, expected equal shapes", i,
 				dfg_shape_words(shape).s, dfg_shape_words(&ctx->in[i]->shape).s);
 	DFG_TRY(check(ctx->call, shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, shape, &out));

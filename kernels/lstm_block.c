@@ -35,7 +35,8 @@ static struct dfg_err *check_state(const struct dfg_infer *node, int i, const ch
 {
 	if (dfg_shape_fits(node->in[i], need))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "%s is %s, expected %s", name, dfg_shape_words(node->in[i]).s, dfg_shape_words(need).s);
+	return DFG_ERR(
+		DFG_DATA, "%s has shape %s, expected %s", name, dfg_shape_words(node->in[i]).s, dfg_shape_words(need).s);
 }
 
 /* The shapes of the inputs, of which the first is number `first`; x has `rank` dimensions. *out: those of an output. */
@@ -542,7 +543,7 @@ const struct dfg_op dfg_op_LSTMBlockCell = {
 
 const struct dfg_op dfg_op_LSTMBlockCellGrad = {
 	.name = "LSTMBlockCellGrad",
-	.doc = "gradient of LSTMBlockCell by cs_prev, by the sums before the gates and by the peepholes",
+	.doc = "gradients by cs_prev, the pre-activations of the gates (dicfo) and the peephole weights",
 	.sig = "<T: f32|half>(x: T, " STATE_SIG ", " KEPT_SIG
 		   ", cs_grad: T, h_grad: T) -> (cs_prev_grad: T, dicfo: T, "
 		   "wci_grad: T, wcf_grad: T, wco_grad: T)",

@@ -54,7 +54,8 @@ static struct dfg_err *fit_plain(
 	const struct dfg_shape *a, const struct dfg_shape *b, const union dfg_value *attr, struct matrices *out)
 {
 	if (a->rank != 2 || b->rank != 2)
-		return DFG_ERR(DFG_DATA, "inputs are %s and %s, expected matrices", dfg_shape_words(a).s, dfg_shape_words(b).s);
+		return DFG_ERR(
+			DFG_DATA, "inputs have shape %s and %s, expected matrices", dfg_shape_words(a).s, dfg_shape_words(b).s);
 	return fit(a, b, attr, out);
 }
 
@@ -71,7 +72,8 @@ static struct dfg_err *fit_batch(const struct dfg_resolved_node *call, const str
 {
 	const union dfg_value *attr = call->attr;
 	if (a->rank < 2 || b->rank < 2 || a->rank - 2 > BATCH || b->rank - 2 > BATCH)
-		return DFG_ERR(DFG_DATA, "inputs are %s and %s, expected matrices", dfg_shape_words(a).s, dfg_shape_words(b).s);
+		return DFG_ERR(
+			DFG_DATA, "inputs have shape %s and %s, expected matrices", dfg_shape_words(a).s, dfg_shape_words(b).s);
 	struct dfg_shape of_a = in_front(a), of_b = in_front(b), batch;
 	if (!broadcasts && !dfg_shape_fits(&of_a, &of_b))
 		return DFG_ERR(DFG_DATA, "batch dimensions differ: %s and %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
@@ -265,7 +267,7 @@ static const char *batch_rows(const struct dfg_infer *node, uint64_t by_row)
 		return "the batch is an axis of the matrices";
 	for (int i = A; i <= B; i++)
 		if ((by_row >> i & 1) ? node->in[i]->rank != rank : node->in[i]->rank == rank && node->in[i]->dim[0] != 1)
-			return "it broadcasts the batch along another axis";
+			return "it broadcasts the batch along an axis other than the first";
 	return NULL;
 }
 

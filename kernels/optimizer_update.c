@@ -30,7 +30,7 @@ static struct dfg_err *read_inputs(struct dfg_kernel *ctx, struct update *u)
 		else if (!strcmp(name, "indices"))
 			u->indices = t;
 		else if (dfg_shape_count(&t->shape) != 1)
-			return DFG_ERR(DFG_DATA, "%s is %s, expected a scalar", name, dfg_shape_words(&t->shape).s);
+			return DFG_ERR(DFG_DATA, "%s has shape %s, expected a scalar", name, dfg_shape_words(&t->shape).s);
 		else
 			u->scalar[scalars++] = dfg_tensor_float(t, 0);
 	}
@@ -75,11 +75,11 @@ static struct dfg_err *check_sparse(const struct update *u)
 	rows.dim[0] = count;
 	if (!dfg_shape_equal(&rows, &u->grad->shape))
 		return DFG_ERR(
-			DFG_DATA, "grad is %s, expected %s", dfg_shape_words(&u->grad->shape).s, dfg_shape_words(&rows).s);
+			DFG_DATA, "grad has shape %s, expected %s", dfg_shape_words(&u->grad->shape).s, dfg_shape_words(&rows).s);
 	for (int64_t i = 0; i < count; i++) {
 		int64_t index = dfg_tensor_int(u->indices, i);
 		if (index < 0 || index >= bound)
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index, i, bound);
+			return DFG_ERR(DFG_DATA, "indices[%" PRId64 "] is %" PRId64 ", outside [0,%" PRId64 ")", i, index, bound);
 	}
 	return NULL;
 }
@@ -95,8 +95,8 @@ static struct dfg_err *check(const struct update *u)
 	if (u->indices)
 		return check_sparse(u);
 	if (!dfg_shape_equal(&u->grad->shape, &var->shape))
-		return DFG_ERR(
-			DFG_DATA, "grad is %s, expected %s", dfg_shape_words(&u->grad->shape).s, dfg_shape_words(&var->shape).s);
+		return DFG_ERR(DFG_DATA, "grad has shape %s, expected %s", dfg_shape_words(&u->grad->shape).s,
+			dfg_shape_words(&var->shape).s);
 	return NULL;
 }
 
@@ -171,8 +171,8 @@ struct dfg_err *dfg_rule_shape(struct dfg_infer *node)
 		const char *name = signature->in[i].name;
 		bool grad = !strcmp(name, "grad") || !strcmp(name, "delta");
 		if (grad && !dfg_shape_fits(&var, node->in[i]))
-			return DFG_ERR(
-				DFG_DATA, "%s is %s, expected %s", name, dfg_shape_words(node->in[i]).s, dfg_shape_words(&var).s);
+			return DFG_ERR(DFG_DATA, "%s has shape %s, expected %s", name, dfg_shape_words(node->in[i]).s,
+				dfg_shape_words(&var).s);
 	}
 	return dfg_shape_of_ref(node);
 }

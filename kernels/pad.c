@@ -29,7 +29,7 @@ static struct dfg_err *rank_of(const struct dfg_infer *node, int *out_rank)
 	int64_t n = paddings->rank == 2 ? paddings->dim[0] : DFG_UNKNOWN;
 	if (paddings->rank != 2 || (paddings->dim[1] != 2 && paddings->dim[1] >= 0) || n > DFG_RANK_MAX ||
 		(n >= 0 && in->rank >= 0 && n != in->rank))
-		return DFG_ERR(DFG_DATA, "paddings are %s, expected [%d,2]", dfg_shape_words(paddings).s, in->rank);
+		return DFG_ERR(DFG_DATA, "paddings have shape %s, expected [%d,2]", dfg_shape_words(paddings).s, in->rank);
 	if (in->rank < 0)
 		*out_rank = (int)n;
 	return NULL;

@@ -13,7 +13,7 @@ static bool is_v2(const struct dfg_resolved_node *call)
 static struct dfg_err *check_rule(const struct dfg_window_rule *rule)
 {
 	if (rule->size[0] != 1)
-		return DFG_ERR(DFG_DATA, "the window is %lld along the batch, expected 1", (long long)rule->size[0]);
+		return DFG_ERR(DFG_DATA, "the window has size %lld along the batch, expected 1", (long long)rule->size[0]);
 	for (int i = 0; i < rule->rank; i++)
 		if ((rule->before[i] > 0 && rule->before[i] >= rule->size[i]) ||
 			(rule->after[i] > 0 && rule->after[i] >= rule->size[i]))
@@ -39,7 +39,8 @@ static struct dfg_err *start_rule(const struct dfg_resolved_node *call, struct d
 static struct dfg_err *need_image(const struct dfg_window_rule *rule, const struct dfg_shape *image)
 {
 	if (image->rank != rule->rank)
-		return DFG_ERR(DFG_DATA, "the image is %s, expected %d dimensions", dfg_shape_words(image).s, rule->rank);
+		return DFG_ERR(
+			DFG_DATA, "the image has shape %s, expected %d dimensions", dfg_shape_words(image).s, rule->rank);
 	return NULL;
 }
 
@@ -49,7 +50,8 @@ static struct dfg_err *read_sizes(struct dfg_kernel *ctx, int i, int rank, int64
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, i);
 	union dfg_value item[DFG_RANK_MAX];
 	if (in->shape.rank != 1 || in->shape.dim[0] != rank)
-		return DFG_ERR(DFG_DATA, "input %d is %s, expected a vector of %d", i, dfg_shape_words(&in->shape).s, rank);
+		return DFG_ERR(
+			DFG_DATA, "input %d has shape %s, expected a vector of %d", i, dfg_shape_words(&in->shape).s, rank);
 	for (int d = 0; d < rank; d++)
 		item[d].i = dfg_tensor_int(in, d);
 	return dfg_window_list(
@@ -174,7 +176,7 @@ static struct dfg_err *check_shape(const struct dfg_shape *given, const struct d
 {
 	if (!dfg_shape_fits(given, expected))
 		return DFG_ERR(
-			DFG_DATA, "'%s' is %s, expected %s", name, dfg_shape_words(given).s, dfg_shape_words(expected).s);
+			DFG_DATA, "'%s' has shape %s, expected %s", name, dfg_shape_words(given).s, dfg_shape_words(expected).s);
 	return NULL;
 }
 
@@ -247,7 +249,7 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 	struct dfg_shape shape = {.rank = grad->shape.rank}, of_grad;
 	if (sizes->shape.rank != 1 || sizes->shape.dim[0] != shape.rank)
 		return DFG_ERR(
-			DFG_DATA, "input 0 is %s, expected a vector of %d", dfg_shape_words(&sizes->shape).s, shape.rank);
+			DFG_DATA, "input 0 has shape %s, expected a vector of %d", dfg_shape_words(&sizes->shape).s, shape.rank);
 	for (int i = 0; i < shape.rank; i++) {
 		shape.dim[i] = dfg_tensor_int(sizes, i);
 		if (shape.dim[i] < 0)

@@ -22,7 +22,7 @@ static struct dfg_err *check_shape(const struct dfg_shape *given, const struct d
 {
 	if (!dfg_shape_fits(given, expected))
 		return DFG_ERR(
-			DFG_DATA, "'%s' is %s, expected %s", name, dfg_shape_words(given).s, dfg_shape_words(expected).s);
+			DFG_DATA, "'%s' has shape %s, expected %s", name, dfg_shape_words(given).s, dfg_shape_words(expected).s);
 	return NULL;
 }
 

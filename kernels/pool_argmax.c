@@ -109,7 +109,7 @@ static struct dfg_err *grad_shape(struct dfg_infer *node)
 	const struct dfg_shape pooled = dfg_window_out(&window, window.channels);
 	for (int i = 1; i < 3; i++)
 		if (!dfg_shape_fits(node->in[i], &pooled))
-			return DFG_ERR(DFG_DATA, "'%s' is %s, expected %s", node->call->signature->in[i].name,
+			return DFG_ERR(DFG_DATA, "'%s' has shape %s, expected %s", node->call->signature->in[i].name,
 				dfg_shape_words(node->in[i]).s, dfg_shape_words(&pooled).s);
 	node->out[0] = *node->in[0];
 	return NULL;

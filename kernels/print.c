@@ -201,7 +201,7 @@ static struct dfg_err *print_v2_run(struct dfg_kernel *ctx)
 	struct dfg_text text = {0};
 	const struct dfg_string *s = ctx->in[0]->data;
 	if (ctx->in[0]->shape.rank)
-		return DFG_ERR(DFG_DATA, "input is %s, expected a scalar", dfg_shape_words(&ctx->in[0]->shape).s);
+		return DFG_ERR(DFG_DATA, "input has shape %s, expected a scalar", dfg_shape_words(&ctx->in[0]->shape).s);
 	dfg_text_put(&text, s->s, s->length);
 	struct dfg_err *err = dfg_text_check(&text);
 	if (!err)

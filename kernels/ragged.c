@@ -23,7 +23,7 @@ static struct dfg_err *check_splits(const struct dfg_tensor *splits, int number,
 {
 	int64_t last = 0;
 	if (splits->shape.rank != 1 || splits->shape.dim[0] < 1)
-		return DFG_ERR(DFG_DATA, "splits %d are %s, expected a vector of at least one element", number,
+		return DFG_ERR(DFG_DATA, "splits %d have shape %s, expected a vector of at least one element", number,
 			dfg_shape_words(&splits->shape).s);
 	for (int64_t i = 0; i < splits->shape.dim[0]; i++) {
 		int64_t at = dfg_tensor_int(splits, i);
@@ -61,8 +61,8 @@ static struct dfg_err *range_rows(const struct dfg_infer *node, int64_t *out_row
 	bool vector = false;
 	for (int i = STARTS; i <= DELTAS; i++) {
 		if (node->in[i]->rank > 1)
-			return DFG_ERR(DFG_DATA, "%s are %s, expected a scalar or a vector", node->call->signature->in[i].name,
-				dfg_shape_words(node->in[i]).s);
+			return DFG_ERR(DFG_DATA, "%s have shape %s, expected a scalar or a vector",
+				node->call->signature->in[i].name, dfg_shape_words(node->in[i]).s);
 		if (node->in[i]->rank != 1)
 			continue;
 		int64_t rows = node->in[i]->dim[0];
@@ -233,7 +233,7 @@ static struct dfg_err *begin_pieces(struct dfg_kernel *ctx, const struct dfg_ten
 	for (int64_t i = 0; i < p->n; i++) {
 		int64_t row = dfg_tensor_int(indices, i);
 		if (row < 0 || row >= rows)
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", row, i, rows);
+			return DFG_ERR(DFG_DATA, "indices[%" PRId64 "] is %" PRId64 ", outside [0,%" PRId64 ")", i, row, rows);
 		p->first[i] = row;
 		p->end[i] = row + 1;
 	}

@@ -78,7 +78,7 @@ static struct dfg_err *dense_shape(struct dfg_infer *node)
 	if (values->rank < 0 || node->in[SHAPE]->rank < 0)
 		return NULL;
 	if (values->rank == 0 || values->rank + ragged > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "values are %s with %d ragged dimensions, expected 1 to %d dimensions in all",
+		return DFG_ERR(DFG_DATA, "values have shape %s with %d ragged dimensions, expected 1 to %d dimensions in all",
 			dfg_shape_words(values).s, ragged, DFG_RANK_MAX);
 	node->out[0] = (struct dfg_shape){.rank = values->rank + ragged};
 	for (int d = 0; d < node->out[0].rank; d++)
@@ -109,8 +109,8 @@ static struct dfg_err *next_by_rowids(struct walk *w, int64_t element)
 {
 	const int64_t row = dfg_tensor_int(w->partition, element);
 	if (row < 0 || row >= w->rows || row < w->row)
-		return DFG_ERR(DFG_DATA, "row id %" PRId64 " at %" PRId64 " is %s", row, element,
-			row < w->row ? "out of order" : "outside of the rows");
+		return DFG_ERR(DFG_DATA, "row ids: element %" PRId64 " is %" PRId64 ", which is %s", element, row,
+			row < w->row ? "out of order" : "not the number of a row");
 	w->place = row == w->row ? w->place + 1 : 0;
 	w->row = row;
 	return NULL;
@@ -127,7 +127,8 @@ static struct dfg_err *count_elements(
 {
 	int64_t last = 0;
 	if (partition->shape.rank != 1 || (form == SPLITS && partition->shape.dim[0] < 1))
-		return DFG_ERR(DFG_DATA, "a row partition is %s, expected a vector", dfg_shape_words(&partition->shape).s);
+		return DFG_ERR(
+			DFG_DATA, "a row partition has shape %s, expected a vector", dfg_shape_words(&partition->shape).s);
 	*out_count = partition->shape.dim[0];
 	if (form == ROWIDS)
 		return NULL;
@@ -181,15 +182,15 @@ static struct dfg_err *measure(struct dfg_kernel *ctx, struct dense *dense)
 		return DFG_ERR(DFG_DATA, "the size of the first dimension is %s, expected a number that is not negative",
 			top->shape.rank ? dfg_shape_words(&top->shape).s : "negative");
 	if (!dense->first && (top->shape.rank != 1 || top->shape.dim[0] < 1))
-		return DFG_ERR(
-			DFG_DATA, "row splits are %s, expected a vector of at least one element", dfg_shape_words(&top->shape).s);
+		return DFG_ERR(DFG_DATA, "row splits have shape %s, expected a vector of at least one element",
+			dfg_shape_words(&top->shape).s);
 	dense->count[0] = dense->first ? dfg_tensor_int(top, 0) : top->shape.dim[0] - 1;
 	if (dense->shape.dim[0] < 0)
 		dense->shape.dim[0] = dense->count[0];
 	for (int d = 0; d < dense->ragged; d++)
 		DFG_TRY(measure_rows(ctx, dense, d));
 	if (dense->count[dense->ragged] != values->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "the partitions have %" PRId64 " values, but values are %s",
+		return DFG_ERR(DFG_DATA, "the partitions have %" PRId64 " values, but values have shape %s",
 			dense->count[dense->ragged], dfg_shape_words(&values->shape).s);
 	return NULL;
 }
@@ -231,7 +232,7 @@ static struct dfg_err *fill_default(struct dfg_kernel *ctx, const struct dense *
 	int64_t from[DFG_RANK_MAX], to[DFG_RANK_MAX];
 	const int inner = dense->shape.rank - dense->ragged - 1;
 	if (shape->rank > inner)
-		return DFG_ERR(DFG_DATA, "default_value is %s, which has more dimensions than a value of %s",
+		return DFG_ERR(DFG_DATA, "default_value has shape %s, which has more dimensions than a value of %s",
 			dfg_shape_words(shape).s, dfg_shape_words(&dense->shape).s);
 	dfg_steps(shape, from);
 	dfg_steps(&dense->shape, to);
@@ -240,7 +241,7 @@ static struct dfg_err *fill_default(struct dfg_kernel *ctx, const struct dense *
 		const int64_t dim = dense->shape.dim[dense->ragged + 1 + d];
 		const int own = d - (inner - shape->rank);
 		if (own >= 0 && shape->dim[own] != 1 && shape->dim[own] != dim)
-			return DFG_ERR(DFG_DATA, "default_value is %s, which does not broadcast to a value of %s",
+			return DFG_ERR(DFG_DATA, "default_value has shape %s, which does not broadcast to a value of %s",
 				dfg_shape_words(shape).s, dfg_shape_words(&dense->shape).s);
 		dfg_box_axis(&box, dim, own < 0 || shape->dim[own] == 1 ? 0 : from[own], to[dense->ragged + 1 + d]);
 	}

@@ -34,7 +34,7 @@ struct dfg_err *dfg_random_seed(struct dfg_kernel *ctx, int i, struct dfg_philox
 {
 	const struct dfg_tensor *seed = dfg_kernel_input(ctx, i);
 	if (seed->shape.rank != 1 || seed->shape.dim[0] != 2)
-		return DFG_ERR(DFG_DATA, "seed is %s, expected [2]", dfg_shape_words(&seed->shape).s);
+		return DFG_ERR(DFG_DATA, "seed has shape %s, expected [2]", dfg_shape_words(&seed->shape).s);
 	*out_philox = scramble((uint64_t)dfg_tensor_int(seed, 0), (uint64_t)dfg_tensor_int(seed, 1));
 	return NULL;
 }
@@ -92,7 +92,7 @@ static struct dfg_err *read_philox(struct dfg_kernel *ctx, struct dfg_philox *ou
 							*alg = dfg_kernel_input(ctx, ALG);
 	if (dfg_shape_count(&key->shape) != 1 || counter->shape.rank != 1 || counter->shape.dim[0] < 2 ||
 		dfg_shape_count(&alg->shape) != 1)
-		return DFG_ERR(DFG_DATA, "key, counter and alg are %s, %s and %s, expected [1], [2] and a scalar",
+		return DFG_ERR(DFG_DATA, "key, counter and alg have shape %s, %s and %s, expected [1], [2] and a scalar",
 			dfg_shape_words(&key->shape).s, dfg_shape_words(&counter->shape).s, dfg_shape_words(&alg->shape).s);
 	int64_t number = dfg_tensor_int(alg, 0);
 	if (number != PHILOX && number != AUTOMATIC)

@@ -103,7 +103,7 @@ static struct dfg_err *check_samples(const struct dfg_shape *logits, int64_t sam
 	if (samples != DFG_NOT_KNOWN && samples < 0)
 		return DFG_ERR(DFG_DATA, "num_samples is %" PRId64 ", expected at least 0", samples);
 	if (!logits->dim[1] && samples && samples != DFG_NOT_KNOWN && logits->dim[0])
-		return DFG_ERR(DFG_DATA, "logits are %s: there is no class to draw", dfg_shape_words(logits).s);
+		return DFG_ERR(DFG_DATA, "logits have shape %s: there is no class to draw", dfg_shape_words(logits).s);
 	return NULL;
 }
 

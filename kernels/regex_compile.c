@@ -369,7 +369,7 @@ struct dfg_err *dfg_regex_init(const char *pattern, size_t length, struct dfg_re
 	*regex = (struct dfg_regex){0};
 	struct dfg_err *err = read_alternatives(&c);
 	if (!err && !dfg_regex_is_end(&c))
-		err = dfg_regex_wrong(&c, "a ) closes no group: write \\) for the character");
+		err = dfg_regex_wrong(&c, "a ) that closes no group: write \\) for the character");
 	if (!err)
 		err = emit(&c, DFG_REGEX_MATCH, 0, 0);
 	dfg_free(c.range);

@@ -281,7 +281,7 @@ static struct dfg_err *pair(struct dfg_kernel *ctx, int i, float *out_pair)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, i);
 	if (in->shape.rank != 1 || in->shape.dim[0] != 2)
-		return DFG_ERR(DFG_DATA, "'%s' is %s, expected a vector of 2", ctx->call->signature->in[i].name,
+		return DFG_ERR(DFG_DATA, "'%s' has shape %s, expected a vector of 2", ctx->call->signature->in[i].name,
 			dfg_shape_words(&in->shape).s);
 	memcpy(out_pair, in->data, 2 * sizeof *out_pair);
 	return NULL;

@@ -140,7 +140,7 @@ static struct dfg_err *expand_dims_shape(struct dfg_infer *node)
 	int64_t dim = dfg_int_of(node, 1, 0), length = dfg_length_of(node, 1);
 	int axis;
 	if (length >= 0 && length != 1)
-		return DFG_ERR(DFG_DATA, "the axis is %s, expected one number", dfg_shape_words(node->in[1]).s);
+		return DFG_ERR(DFG_DATA, "the axis has shape %s, expected one number", dfg_shape_words(node->in[1]).s);
 	if (in->rank < 0)
 		return NULL;
 	if (in->rank == DFG_RANK_MAX)
@@ -264,8 +264,8 @@ const struct dfg_op dfg_op_GuaranteeConst = {
 static struct dfg_err *prevent_gradient(struct dfg_gradient *node)
 {
 	struct dfg_string message = node->call->attr[0].s;
-	return DFG_ERR(DFG_DATA, "the gradient is prevented: %.*s", (int)(message.length < 400 ? message.length : 400),
-		message.s ? message.s : "");
+	return DFG_ERR(DFG_DATA, "the graph forbids this gradient: %.*s",
+		(int)(message.length < 400 ? message.length : 400), message.s ? message.s : "");
 }
 
 const struct dfg_op dfg_op_PreventGradient = {

@@ -29,7 +29,7 @@ static bool is_set(const struct dfg_resolved_node *call, const char *attr)
 struct dfg_err *dfg_resize_check(const struct dfg_resolved_node *call, const struct dfg_shape *image)
 {
 	if (image->rank != 4)
-		return DFG_ERR(DFG_DATA, "the image is %s, expected 4 dimensions", dfg_shape_words(image).s);
+		return DFG_ERR(DFG_DATA, "the image has shape %s, expected 4 dimensions", dfg_shape_words(image).s);
 	if (is_set(call, "align_corners") && is_set(call, "half_pixel_centers"))
 		return DFG_ERR(DFG_DATA, "align_corners and half_pixel_centers cannot both be set");
 	return NULL;
@@ -66,7 +66,7 @@ struct dfg_err *dfg_resize_read_size(struct dfg_kernel *ctx, int64_t out_size[2]
 {
 	const struct dfg_tensor *size = dfg_kernel_input(ctx, DFG_RESIZE_SIZE);
 	if (size->shape.rank != 1 || size->shape.dim[0] != 2)
-		return DFG_ERR(DFG_DATA, "'size' is %s, expected a vector of 2", dfg_shape_words(&size->shape).s);
+		return DFG_ERR(DFG_DATA, "'size' has shape %s, expected a vector of 2", dfg_shape_words(&size->shape).s);
 	for (int i = 0; i < 2; i++) {
 		out_size[i] = dfg_tensor_int(size, i);
 		if (out_size[i] < 1)

@@ -111,7 +111,7 @@ struct dfg_err *dfg_element_index(struct dfg_kernel *ctx, int i, int64_t *out_in
 {
 	const struct dfg_tensor *index = dfg_kernel_input(ctx, i);
 	if (index->shape.rank)
-		return DFG_ERR(DFG_DATA, "input %d is %s, expected a scalar", i, dfg_shape_words(&index->shape).s);
+		return DFG_ERR(DFG_DATA, "input %d has shape %s, expected a scalar", i, dfg_shape_words(&index->shape).s);
 	*out_index = dfg_tensor_int(index, 0);
 	return NULL;
 }
@@ -120,7 +120,7 @@ struct dfg_err *dfg_element_indices(struct dfg_kernel *ctx, int i, int64_t *out_
 {
 	const struct dfg_tensor *indices = dfg_kernel_input(ctx, i);
 	if (indices->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "input %d is %s, expected a vector", i, dfg_shape_words(&indices->shape).s);
+		return DFG_ERR(DFG_DATA, "input %d has shape %s, expected a vector", i, dfg_shape_words(&indices->shape).s);
 	*out_count = indices->shape.dim[0];
 	return NULL;
 }
@@ -218,7 +218,7 @@ struct dfg_shape dfg_element_of_rows(const struct dfg_shape *rows)
 struct dfg_err *dfg_element_merge(const struct dfg_shape *a, const struct dfg_shape *b, struct dfg_shape *out_shape)
 {
 	if (!dfg_shape_fits(a, b))
-		return DFG_ERR(DFG_DATA, "elements are %s, expected %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
+		return DFG_ERR(DFG_DATA, "elements have shape %s, expected %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
 	*out_shape = dfg_shape_merge(a, b);
 	return NULL;
 }

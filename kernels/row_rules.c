@@ -18,7 +18,7 @@ const char *dfg_rows_all(const struct dfg_infer *node, uint64_t by_row)
 {
 	for (int i = 0; i < node->call->n_in; i++)
 		if (!(by_row >> i & 1))
-			return "some of its inputs depend on the batch and others do not";
+			return "some of its inputs depend on the batch, others do not";
 	return NULL;
 }
 
@@ -32,6 +32,6 @@ const char *dfg_rows_axis(int64_t axis, int rank)
 const char *dfg_rows_along(const struct dfg_infer *node, uint64_t by_row, int first, int axis)
 {
 	if (by_row != (uint64_t)1 << first)
-		return "more than its value depends on the batch";
+		return "another input than its value depends on the batch";
 	return dfg_rows_axis(dfg_int_of(node, axis, 0), node->in[first]->rank);
 }

@@ -148,8 +148,8 @@ static struct dfg_err *bincount_shape(struct dfg_infer *node)
 	if (size < 0 && size != DFG_NOT_KNOWN)
 		return DFG_ERR(DFG_DATA, "size is %" PRId64 ", expected at least 0", size);
 	if (dfg_shape_known(weights) && dfg_shape_count(weights) && !dfg_shape_fits(arr, weights))
-		return DFG_ERR(DFG_DATA, "weights are %s, expected none or the shape %s of arr", dfg_shape_words(weights).s,
-			dfg_shape_words(arr).s);
+		return DFG_ERR(DFG_DATA, "weights have shape %s, expected none or the shape %s of arr",
+			dfg_shape_words(weights).s, dfg_shape_words(arr).s);
 	node->out[0] = DFG_SHAPE_VECTOR(size == DFG_NOT_KNOWN ? DFG_UNKNOWN : size);
 	return NULL;
 }

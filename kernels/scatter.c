@@ -25,7 +25,7 @@ static struct dfg_err *check_updates(
 		return NULL;
 	int64_t depth = indices->rank ? indices->dim[indices->rank - 1] : 0;
 	if (!indices->rank || depth > whole->rank)
-		return DFG_ERR(DFG_DATA, "indices are %s: their last dimension must be at most the rank of %s",
+		return DFG_ERR(DFG_DATA, "indices have shape %s: their last dimension must be at most the rank of %s",
 			dfg_shape_words(indices).s, dfg_shape_words(whole).s);
 	if (depth < 0)
 		return NULL;
@@ -47,8 +47,8 @@ static struct dfg_err *place_of(const struct scatter *s, int64_t i, int64_t *out
 		if (index < 0 || index >= s->out->shape.dim[d]) {
 			*out_row = -1;
 			return s->ignore ? NULL
-							 : DFG_ERR(DFG_DATA, "index %" PRId64 " at [%" PRId64 ",%d] is outside [0,%" PRId64 ")",
-								   index, i, d, s->out->shape.dim[d]);
+							 : DFG_ERR(DFG_DATA, "indices[%" PRId64 ",%d] is %" PRId64 ", outside [0,%" PRId64 ")", i,
+								   d, index, s->out->shape.dim[d]);
 		}
 		*out_row = *out_row * s->out->shape.dim[d] + index;
 	}
@@ -79,7 +79,8 @@ static struct dfg_err *put_all(const struct scatter *s, put_row *row_into)
 static struct dfg_err *check_elements(const struct scatter *s)
 {
 	if (s->indices->shape.rank < 2)
-		return DFG_ERR(DFG_DATA, "indices are %s, expected at least a matrix", dfg_shape_words(&s->indices->shape).s);
+		return DFG_ERR(
+			DFG_DATA, "indices have shape %s, expected at least a matrix", dfg_shape_words(&s->indices->shape).s);
 	int64_t indices = dfg_shape_count(&s->indices->shape), updates = dfg_shape_count(&s->updates->shape);
 	if ((!indices && !updates) || (indices && updates && dfg_shape_count(&s->out->shape)))
 		return NULL;
@@ -238,7 +239,7 @@ static struct dfg_err *sparse_to_dense_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_shape_of(node, SHAPE, &node->out[0]));
 	DFG_TRY(dfg_need_rank(node, DEFAULT, 0));
 	if (indices->rank > 2 || values->rank > 1)
-		return DFG_ERR(DFG_DATA, "indices are %s and values %s, expected at most a matrix and a vector",
+		return DFG_ERR(DFG_DATA, "indices have shape %s and values %s, expected at most a matrix and a vector",
 			dfg_shape_words(indices).s, dfg_shape_words(values).s);
 	if (indices->rank == 2 && node->out[0].rank >= 0 && indices->dim[1] >= 0 && indices->dim[1] != node->out[0].rank)
 		return DFG_ERR(

@@ -46,8 +46,8 @@ static struct dfg_err *count_segments(const struct dfg_tensor *ids, int64_t *out
 	for (int64_t i = 0, n = dfg_shape_count(&ids->shape); i < n; i++) {
 		int64_t id = dfg_tensor_int(ids, i);
 		if (id < 0 || id < last)
-			return DFG_ERR(
-				DFG_DATA, "segment id %" PRId64 " at %" PRId64 " is %s", id, i, id < 0 ? "negative" : "out of order");
+			return DFG_ERR(DFG_DATA, "segment_ids[%" PRId64 "] is %" PRId64 ", which is %s", i, id,
+				id < 0 ? "negative" : "out of order");
 		last = id;
 	}
 	if (last == INT64_MAX)
@@ -74,7 +74,7 @@ static struct dfg_err *join_sorted(const struct rows *rows, const struct segment
 		for (; i < rows->count && dfg_tensor_int(rows->ids, i) == s; i++) {
 			int64_t row = rows->picks ? dfg_tensor_int(rows->picks, i) : i;
 			if (row < 0 || row >= rows->data->shape.dim[0])
-				return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", row, i,
+				return DFG_ERR(DFG_DATA, "indices[%" PRId64 "] is %" PRId64 ", outside [0,%" PRId64 ")", i, row,
 					rows->data->shape.dim[0]);
 			kind->join(rows->n, out, (const char *)rows->data->data + (size_t)row * bytes);
 		}
@@ -278,7 +278,7 @@ static struct dfg_err *unsorted_run(struct dfg_kernel *ctx, const struct segment
 		int64_t id = dfg_tensor_int(ids, i);
 		if (id >= out->shape.dim[0])
 			return DFG_ERR(
-				DFG_DATA, "segment id %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", id, i, out->shape.dim[0]);
+				DFG_DATA, "segment_ids[%" PRId64 "] is %" PRId64 ", outside [0,%" PRId64 ")", i, id, out->shape.dim[0]);
 		if (id >= 0)
 			kind->join(n, (char *)out->data + (size_t)id * bytes, (const char *)data->data + (size_t)i * bytes);
 	}

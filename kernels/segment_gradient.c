@@ -31,7 +31,7 @@ static struct dfg_err *check_ids(const struct dfg_tensor *ids, const char *what,
 	for (int64_t i = 0, n = dfg_shape_count(&ids->shape); i < n; i++) {
 		int64_t id = dfg_tensor_int(ids, i);
 		if (id < 0 || id >= bound)
-			return DFG_ERR(DFG_DATA, "%s %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", what, id, i, bound);
+			return DFG_ERR(DFG_DATA, "%s[%" PRId64 "] is %" PRId64 ", outside [0,%" PRId64 ")", what, i, id, bound);
 	}
 	return NULL;
 }
@@ -83,8 +83,8 @@ static struct dfg_err *run_gradient(struct dfg_kernel *ctx, factor_fn *factor)
 		dfg_kernel_input(ctx, GRAD), dfg_kernel_input(ctx, INDICES), dfg_kernel_input(ctx, IDS), .factor = factor};
 	int64_t segments = s.grad->shape.dim[0], *shared;
 	DFG_TRY(dfg_output_now(ctx, &s.out));
-	DFG_TRY(check_ids(s.ids, "segment id", segments));
-	DFG_TRY(check_ids(s.indices, "index", s.out->shape.dim[0]));
+	DFG_TRY(check_ids(s.ids, "segment_ids", segments));
+	DFG_TRY(check_ids(s.indices, "indices", s.out->shape.dim[0]));
 	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)segments + 1) * sizeof *shared, (void **)&shared));
 	memset(shared, 0, ((size_t)segments + 1) * sizeof *shared);
 	for (int64_t i = 0, count = dfg_shape_count(&s.ids->shape); i < count; i++)

@@ -15,11 +15,12 @@ static struct dfg_err *fit(const struct dfg_shape *condition, const struct dfg_s
 {
 	bool rows = condition->rank == 1 && t->rank > 1;
 	if (!dfg_shape_fits(t, e))
-		return DFG_ERR(DFG_DATA, "t is %s and e %s, expected equal shapes", dfg_shape_words(t).s, dfg_shape_words(e).s);
+		return DFG_ERR(
+			DFG_DATA, "t has shape %s and e %s, expected equal shapes", dfg_shape_words(t).s, dfg_shape_words(e).s);
 	if (!condition->rank || dfg_shape_fits(condition, t) ||
 		(rows && (condition->dim[0] == t->dim[0] || condition->dim[0] < 0 || t->dim[0] < 0)))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "the condition is %s, expected %s, a scalar or a vector of its rows",
+	return DFG_ERR(DFG_DATA, "the condition has shape %s, expected %s, a scalar or a vector of its rows",
 		dfg_shape_words(condition).s, dfg_shape_words(t).s);
 }
 

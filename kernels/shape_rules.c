@@ -31,7 +31,7 @@ struct dfg_err *dfg_need_rank(const struct dfg_infer *node, int i, int rank)
 	static const char *const name[] = {"a scalar", "a vector", "a matrix"};
 	if (node->in[i]->rank == rank || node->in[i]->rank < 0)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "input %d is %s, expected %s", i, dfg_shape_words(node->in[i]).s, name[rank]);
+	return DFG_ERR(DFG_DATA, "input %d has shape %s, expected %s", i, dfg_shape_words(node->in[i]).s, name[rank]);
 }
 
 struct dfg_err *dfg_shape_of(const struct dfg_infer *node, int i, struct dfg_shape *out_shape)

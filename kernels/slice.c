@@ -37,7 +37,7 @@ static struct dfg_err *slice_shape(struct dfg_infer *node)
 		int64_t length = dfg_length_of(node, i);
 		DFG_TRY(dfg_need_rank(node, i, 1));
 		if (length > DFG_RANK_MAX || (n >= 0 && length >= 0 && length != n))
-			return DFG_ERR(DFG_DATA, "%s is %s, expected a number for each dimension of %s",
+			return DFG_ERR(DFG_DATA, "%s has shape %s, expected a number for each dimension of %s",
 				node->call->signature->in[i].name, dfg_shape_words(node->in[i]).s, dfg_shape_words(in).s);
 		n = length >= 0 ? length : n;
 	}
@@ -356,8 +356,8 @@ static struct dfg_err *strided_slice_grad_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_shape_of(node, 0, &node->out[0]));
 	DFG_TRY(cut_of(node, &node->out[0], 1, &cut));
 	if (!dfg_shape_fits(&cut.out, node->in[4]))
-		return DFG_ERR(
-			DFG_DATA, "dy is %s, expected the slice's %s", dfg_shape_words(node->in[4]).s, dfg_shape_words(&cut.out).s);
+		return DFG_ERR(DFG_DATA, "dy has shape %s, expected the slice's %s", dfg_shape_words(node->in[4]).s,
+			dfg_shape_words(&cut.out).s);
 	return NULL;
 }
 
@@ -370,8 +370,8 @@ static struct dfg_err *strided_slice_grad_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_output_now(ctx, &out));
 	DFG_TRY(cut_now(ctx, &out->shape, 1, &cut));
 	if (!dfg_shape_equal(&cut.out, &dy->shape))
-		return DFG_ERR(
-			DFG_DATA, "dy is %s, expected the slice's %s", dfg_shape_words(&dy->shape).s, dfg_shape_words(&cut.out).s);
+		return DFG_ERR(DFG_DATA, "dy has shape %s, expected the slice's %s", dfg_shape_words(&dy->shape).s,
+			dfg_shape_words(&cut.out).s);
 	memset(out->data, 0, dfg_tensor_bytes(out));
 	int64_t first = cut_box(&cut, true, &box);
 	dfg_box_copy(ctx, dfg_dtype_size(dy->dtype), box, dy->data, dfg_tensor_at(out, first));

@@ -21,7 +21,7 @@ static struct dfg_err *layout_of(
 	if (format.length > strlen("NCHW"))
 		return DFG_ERR(DFG_DATA, "data_format is NCHW_VECT_C, must be NHWC or NCHW");
 	if (in->rank != 4)
-		return DFG_ERR(DFG_DATA, "input is %s, expected 4 dimensions", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "input has shape %s, expected 4 dimensions", dfg_shape_words(in).s);
 	*out_layout = format.s[1] == 'C' ? (struct layout){2, 3, 1, false} : (struct layout){1, 2, 3, false};
 	return NULL;
 }
@@ -157,8 +157,8 @@ static struct dfg_err *blocks_of(struct dfg_infer *node, struct blocks *out_bloc
 	if (n > DFG_RANK_MAX || (in->rank >= 0 && n >= in->rank) ||
 		(edges->rank >= 0 && n >= 0 && !dfg_shape_fits(edges, &(struct dfg_shape){2, {n, 2}})))
 		return DFG_ERR(DFG_DATA,
-			"input is %s, block_shape has %" PRId64
-			" numbers and the edges are %s, expected fewer numbers than dimensions, and two edges for each",
+			"input has shape %s, block_shape has %" PRId64
+			" numbers and the edges have shape %s, expected fewer numbers than dimensions, and two edges for each",
 			dfg_shape_words(in).s, n, dfg_shape_words(edges).s);
 	for (int d = 0; d < n; d++) {
 		int64_t size = dfg_int_of(node, BLOCK_SHAPE, d), before = dfg_int_of(node, EDGES, 2 * d);
@@ -309,7 +309,7 @@ const struct dfg_op dfg_op_SpaceToBatchND = {
 
 const struct dfg_op dfg_op_BatchToSpaceND = {
 	.name = "BatchToSpaceND",
-	.doc = "inverse of SpaceToBatchND: items of a batch as the pixels of blocks, cropped",
+	.doc = "inverse of SpaceToBatchND: items of the batch become the pixels of blocks, and the result is cropped",
 	.sig =
 		"<T: type, Tblock_shape: index = i32, Tcrops: index = i32>"
 		"(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)",

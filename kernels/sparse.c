@@ -37,10 +37,10 @@ struct dfg_err *dfg_sparse_of(
 {
 	const struct dfg_shape *at = &ctx->in[indices]->shape, *dims = &ctx->in[shape]->shape;
 	if (at->rank != 2 || dims->rank != 1 || at->dim[1] != dims->dim[0] || dims->dim[0] > INT16_MAX)
-		return DFG_ERR(
-			DFG_DATA, "indices are %s for a dense shape that is %s", dfg_shape_words(at).s, dfg_shape_words(dims).s);
+		return DFG_ERR(DFG_DATA, "indices have shape %s and dense_shape %s, expected [n,rank] and [rank]",
+			dfg_shape_words(at).s, dfg_shape_words(dims).s);
 	if (values >= 0 && (ctx->in[values]->shape.rank != 1 || ctx->in[values]->shape.dim[0] != at->dim[0]))
-		return DFG_ERR(DFG_DATA, "values are %s, expected one for each of %" PRId64 " indices",
+		return DFG_ERR(DFG_DATA, "values have shape %s, expected one for each of %" PRId64 " indices",
 			dfg_shape_words(&ctx->in[values]->shape).s, at->dim[0]);
 	*out_sparse = (struct dfg_sparse){at->dim[0], (int)at->dim[1], ctx->in[indices]->data, ctx->in[shape]->data};
 	DFG_TRY(check_dims(out_sparse));
@@ -217,7 +217,7 @@ static struct dfg_err *reshape_run(struct dfg_kernel *ctx)
 	int64_t *dim, *at;
 	DFG_TRY(dfg_sparse_of(ctx, INDICES, -1, RESHAPE_DIMS, &s));
 	if (wanted->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "new_shape is %s, expected a vector", dfg_shape_words(&wanted->shape).s);
+		return DFG_ERR(DFG_DATA, "new_shape has shape %s, expected a vector", dfg_shape_words(&wanted->shape).s);
 	const int64_t rank = wanted->shape.dim[0];
 	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)rank + 1) * sizeof *dim, (void **)&dim));
 	DFG_TRY(new_dims(&s, wanted, dim));
@@ -259,8 +259,8 @@ static struct dfg_err *slice_dims(struct dfg_kernel *ctx, const struct dfg_spars
 	const struct dfg_tensor *start = ctx->in[START], *size = ctx->in[EXTENT];
 	if (start->shape.rank != 1 || size->shape.rank != 1 || start->shape.dim[0] != s->rank ||
 		size->shape.dim[0] != s->rank)
-		return DFG_ERR(DFG_DATA, "start is %s and size %s, expected %d elements each", dfg_shape_words(&start->shape).s,
-			dfg_shape_words(&size->shape).s, s->rank);
+		return DFG_ERR(DFG_DATA, "start has shape %s and size %s, expected %d elements each",
+			dfg_shape_words(&start->shape).s, dfg_shape_words(&size->shape).s, s->rank);
 	for (int d = 0; d < s->rank; d++) {
 		const int64_t from = ((const int64_t *)start->data)[d], most = ((const int64_t *)size->data)[d];
 		if (from < 0 || most < 0)
@@ -341,7 +341,7 @@ static struct dfg_err *slice_grad_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *to;
 	if (out->shape.dim[1] != rank || ctx->in[SLICE_START]->shape.dim[0] != rank ||
 		out->shape.dim[0] != grad->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "input_indices are %s, input_start %s, output_indices %s and the gradient %s",
+		return DFG_ERR(DFG_DATA, "input_indices have shape %s, input_start %s, output_indices %s and the gradient %s",
 			dfg_shape_words(&in->shape).s, dfg_shape_words(&ctx->in[SLICE_START]->shape).s,
 			dfg_shape_words(&out->shape).s, dfg_shape_words(&grad->shape).s);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_VECTOR(in->shape.dim[0]), &to));

@@ -173,7 +173,7 @@ static struct dfg_err *match_entries(struct dfg_kernel *ctx, int i)
 	struct dfg_tensor *out;
 	int64_t k = 0;
 	if (at->shape.dim[1] != rank || grad->shape.dim[0] != sum->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "indices are %s, those of the sum %s and its gradient %s",
+		return DFG_ERR(DFG_DATA, "indices have shape %s, those of the sum %s and its gradient %s",
 			dfg_shape_words(&at->shape).s, dfg_shape_words(&sum->shape).s, dfg_shape_words(&grad->shape).s);
 	DFG_TRY(dfg_kernel_output(ctx, i, &DFG_SHAPE_VECTOR(at->shape.dim[0]), &out));
 	memset(out->data, 0, dfg_tensor_bytes(out));

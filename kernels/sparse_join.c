@@ -153,7 +153,8 @@ static struct dfg_err *split_run(struct dfg_kernel *ctx)
 	int axis;
 	DFG_TRY(dfg_sparse_of(ctx, INDICES, VALUES, DIMS, &s));
 	if (ctx->in[SPLIT_DIM]->shape.rank)
-		return DFG_ERR(DFG_DATA, "split_dim is %s, expected a scalar", dfg_shape_words(&ctx->in[SPLIT_DIM]->shape).s);
+		return DFG_ERR(
+			DFG_DATA, "split_dim has shape %s, expected a scalar", dfg_shape_words(&ctx->in[SPLIT_DIM]->shape).s);
 	DFG_TRY(dfg_axis(*(const int64_t *)ctx->in[SPLIT_DIM]->data, s.rank, &axis));
 	if (n > s.dim[axis])
 		return DFG_ERR(

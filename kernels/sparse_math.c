@@ -29,7 +29,7 @@ static struct dfg_err *reduce_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_sparse_need(node, INDICES, VALUES, DIMS));
 	if (node->in[AXES]->rank > 1)
 		return DFG_ERR(
-			DFG_DATA, "reduction_axes are %s, expected a scalar or a vector", dfg_shape_words(node->in[AXES]).s);
+			DFG_DATA, "reduction_axes have shape %s, expected a scalar or a vector", dfg_shape_words(node->in[AXES]).s);
 	return NULL;
 }
 
@@ -146,12 +146,13 @@ static struct dfg_err *check_dense(struct dfg_kernel *ctx)
 	const int rank = dense->shape.rank;
 	if (at->shape.rank != 2 || at->shape.dim[1] != rank || dims->shape.rank != 1 || dims->shape.dim[0] != rank ||
 		ctx->in[VALUES]->shape.rank != 1 || ctx->in[VALUES]->shape.dim[0] != at->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "indices are %s, values %s and the dense shape %s for a dense tensor %s",
+		return DFG_ERR(DFG_DATA, "indices have shape %s, values %s and the dense shape %s for a dense tensor %s",
 			dfg_shape_words(&at->shape).s, dfg_shape_words(&ctx->in[VALUES]->shape).s, dfg_shape_words(&dims->shape).s,
 			dfg_shape_words(&dense->shape).s);
 	for (int d = 0; d < rank; d++)
 		if (dfg_tensor_int(dims, d) != dense->shape.dim[d])
-			return DFG_ERR(DFG_DATA, "dimension %d of the dense shape is %" PRId64 ", but the dense tensor is %s", d,
+			return DFG_ERR(DFG_DATA,
+				"dimension %d of the dense shape is %" PRId64 ", but the dense tensor has shape %s", d,
 				dfg_tensor_int(dims, d), dfg_shape_words(&dense->shape).s);
 	return NULL;
 }
@@ -205,7 +206,7 @@ static struct dfg_err *check_broadcast(const struct dfg_sparse *s, const struct 
 	for (int d = 0; d < dense->rank; d++) {
 		const int own = d + s->rank - dense->rank;
 		if (own < 0 || (dense->dim[d] != 1 && dense->dim[d] != s->dim[own]))
-			return DFG_ERR(DFG_DATA, "dense is %s, which does not broadcast to the sparse tensor's shape",
+			return DFG_ERR(DFG_DATA, "dense has shape %s, which does not broadcast to the sparse tensor's shape",
 				dfg_shape_words(dense).s);
 	}
 	return NULL;
@@ -332,7 +333,7 @@ static struct dfg_err *begin_matmul(struct dfg_kernel *ctx, struct matmul *m)
 		.n = ctx->in[A_INDICES]->shape.dim[0]};
 	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
 	if (m->at->shape.dim[1] != 2 || m->values->shape.dim[0] != m->n || dims->shape.dim[0] != 2)
-		return DFG_ERR(DFG_DATA, "a_indices are %s and a_values %s, expected [n,2] and [n]",
+		return DFG_ERR(DFG_DATA, "a_indices have shape %s and a_values %s, expected [n,2] and [n]",
 			dfg_shape_words(&m->at->shape).s, dfg_shape_words(&m->values->shape).s);
 	m->inner = m->b->shape.dim[m->adjoint_b];
 	m->columns = shape.dim[1];

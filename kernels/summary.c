@@ -87,8 +87,8 @@ static struct dfg_err *scalar_shape(struct dfg_infer *node)
 	node->out[0] = DFG_SHAPE_SCALAR;
 	if (dfg_shape_fits(node->in[TAGS], node->in[VALUES]))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "tags are %s and values %s, expected equal shapes", dfg_shape_words(node->in[TAGS]).s,
-		dfg_shape_words(node->in[VALUES]).s);
+	return DFG_ERR(DFG_DATA, "tags have shape %s and values %s, expected equal shapes",
+		dfg_shape_words(node->in[TAGS]).s, dfg_shape_words(node->in[VALUES]).s);
 }
 
 static struct dfg_err *scalar_run(struct dfg_kernel *ctx)

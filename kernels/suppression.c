@@ -157,7 +157,7 @@ static struct dfg_err *suppression_shape(struct dfg_infer *node, bool overlaps)
 	DFG_TRY(need_scalars(node));
 	if (scores->rank != 1 || boxes->rank != 2 ||
 		!dfg_shape_fits(boxes, &(struct dfg_shape){.rank = 2, .dim = {scores->dim[0], overlaps ? scores->dim[0] : 4}}))
-		return DFG_ERR(DFG_DATA, "%s and scores are %s and %s, expected %s", overlaps ? "overlaps" : "boxes",
+		return DFG_ERR(DFG_DATA, "%s and scores have shape %s and %s, expected %s", overlaps ? "overlaps" : "boxes",
 			dfg_shape_words(boxes).s, dfg_shape_words(scores).s, overlaps ? "[n,n] and [n]" : "[n,4] and [n]");
 	if (most != DFG_NOT_KNOWN && most < 0)
 		return DFG_ERR(DFG_DATA, "'max_output_size' is %lld, expected 0 or more", (long long)most);
@@ -302,10 +302,10 @@ static struct dfg_err *combined_shape(struct dfg_infer *node)
 	if (boxes->rank != 4 || scores->rank != 3 ||
 		!dfg_shape_fits(
 			boxes, &(struct dfg_shape){.rank = 4, .dim = {scores->dim[0], scores->dim[1], boxes->dim[2], 4}}))
-		return DFG_ERR(DFG_DATA, "boxes and scores are %s and %s, expected [batch,n,q,4] and [batch,n,classes]",
+		return DFG_ERR(DFG_DATA, "boxes and scores have shape %s and %s, expected [batch,n,q,4] and [batch,n,classes]",
 			dfg_shape_words(boxes).s, dfg_shape_words(scores).s);
 	if (boxes->dim[2] != 1 && boxes->dim[2] >= 0 && scores->dim[2] >= 0 && boxes->dim[2] != scores->dim[2])
-		return DFG_ERR(DFG_DATA, "boxes are %s, expected one box, or one for each of the %lld classes",
+		return DFG_ERR(DFG_DATA, "boxes have shape %s, expected one box, or one for each of the %lld classes",
 			dfg_shape_words(boxes).s, (long long)scores->dim[2]);
 	DFG_TRY(combined_sizes(node, &total));
 	node->out[0] = (struct dfg_shape){.rank = 3, .dim = {scores->dim[0], total, 4}};
@@ -421,7 +421,7 @@ const struct dfg_op dfg_op_NonMaxSuppressionV2 = {
 
 const struct dfg_op dfg_op_NonMaxSuppressionV3 = {
 	.name = "NonMaxSuppressionV3",
-	.doc = DOC ", and those with a low score",
+	.doc = DOC "or have too low a score",
 	.sig = HALF BOXES_OF("T") ", iou_threshold: T_threshold, score_threshold: T_threshold) -> (selected_indices: i32)",
 	.shape = boxes_shape,
 	.gradient = "",
@@ -430,7 +430,7 @@ const struct dfg_op dfg_op_NonMaxSuppressionV3 = {
 
 const struct dfg_op dfg_op_NonMaxSuppressionV4 = {
 	.name = "NonMaxSuppressionV4",
-	.doc = DOC ", and those with a low score; and their number",
+	.doc = DOC "or have too low a score; also their number",
 	.sig = HALF BOXES_OF(
 		"T") ", iou_threshold: T_threshold, score_threshold: T_threshold) -> (selected_indices: i32, valid_outputs: i32)",
 	.attr = {"pad_to_max_output_size: bool = false"},

@@ -390,7 +390,7 @@ static struct dfg_err *check_kind(const struct dfg_table_kind *kind)
 	if (!(keys >> kind->key.dtype & 1))
 		return DFG_ERR(DFG_DATA, "keys are %s, expected i32, i64 or string", dfg_dtype_name(kind->key.dtype));
 	if (!dfg_shape_count(&kind->key.shape))
-		return DFG_ERR(DFG_DATA, "keys are %s: they have no elements", dfg_shape_words(&kind->key.shape).s);
+		return DFG_ERR(DFG_DATA, "keys have shape %s: they have no elements", dfg_shape_words(&kind->key.shape).s);
 	if (dfg_dtype_is_handle(kind->value.dtype))
 		return DFG_ERR(
 			DFG_DATA, "values are %s, which a lookup table cannot contain", dfg_dtype_name(kind->value.dtype));

@@ -177,7 +177,7 @@ static struct dfg_err *file_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_object_in(ctx, 0, dfg_table_kind, &table));
 	DFG_TRY(check_table(table, attr));
 	if (name->shape.rank)
-		return DFG_ERR(DFG_DATA, "filename is %s, expected a scalar", dfg_shape_words(&name->shape).s);
+		return DFG_ERR(DFG_DATA, "filename has shape %s, expected a scalar", dfg_shape_words(&name->shape).s);
 	const struct dfg_string *file = name->data;
 	dfg_text_put(&path, file->s, file->length);
 	struct dfg_err *err = dfg_text_check(&path);

@@ -55,7 +55,7 @@ static struct dfg_err *check_dense(struct dfg_infer *node)
 	if (buckets < 1 || buckets & (buckets - 1))
 		return DFG_ERR(DFG_DATA, "initial_num_buckets is %" PRId64 ", expected a power of two", buckets);
 	if (!dfg_shape_fits(node->in[0], node->in[1]))
-		return DFG_ERR(DFG_DATA, "empty_key is %s and deleted_key %s, expected the same shape",
+		return DFG_ERR(DFG_DATA, "empty_key has shape %s and deleted_key %s, expected the same shape",
 			dfg_shape_words(node->in[0]).s, dfg_shape_words(node->in[1]).s);
 	return NULL;
 }
@@ -120,7 +120,7 @@ static struct dfg_err *dense_run(struct dfg_kernel *ctx)
 		.reserved = {empty, deleted},
 	};
 	if (!dfg_shape_equal(&empty->shape, &deleted->shape))
-		return DFG_ERR(DFG_DATA, "empty_key is %s and deleted_key %s, expected the same shape",
+		return DFG_ERR(DFG_DATA, "empty_key has shape %s and deleted_key %s, expected the same shape",
 			dfg_shape_words(&empty->shape).s, dfg_shape_words(&deleted->shape).s);
 	return make_table(ctx, &kind);
 }
@@ -182,7 +182,7 @@ static struct dfg_err *leading(const struct dfg_shape *keys, const struct dfg_sh
 			out_shape->dim[d] = keys->dim[d];
 	}
 	return fits ? NULL
-				: DFG_ERR(DFG_DATA, "keys are %s, expected a shape that ends with %s", dfg_shape_words(keys).s,
+				: DFG_ERR(DFG_DATA, "keys have shape %s, expected a shape that ends with %s", dfg_shape_words(keys).s,
 					  dfg_shape_words(key).s);
 }
 
@@ -194,8 +194,8 @@ static struct dfg_err *entries(
 	if (count->rank < 0 || entry->rank < 0)
 		return NULL;
 	if (count->rank + entry->rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "keys of %s with values of %s: the limit is %d dimensions", dfg_shape_words(count).s,
-			dfg_shape_words(entry).s, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "keys of shape %s with values of shape %s make more than the limit of %d dimensions",
+			dfg_shape_words(count).s, dfg_shape_words(entry).s, DFG_RANK_MAX);
 	*out_shape = *count;
 	for (int d = 0; d < entry->rank; d++)
 		out_shape->dim[out_shape->rank++] = entry->dim[d];
@@ -207,7 +207,7 @@ static struct dfg_err *check_default(
 {
 	if (dfg_shape_fits(given, value) || dfg_shape_fits(given, all))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "default_value is %s, expected %s or %s", dfg_shape_words(given).s,
+	return DFG_ERR(DFG_DATA, "default_value has shape %s, expected %s or %s", dfg_shape_words(given).s,
 		dfg_shape_words(value).s, dfg_shape_words(all).s);
 }
 
@@ -238,7 +238,7 @@ static struct dfg_err *put_shape(struct dfg_infer *node)
 	DFG_TRY(leading(node->in[1], &holds->component->item[0].shape, &count));
 	DFG_TRY(entries(&count, &holds->shape, &values));
 	if (!dfg_shape_fits(node->in[2], &values))
-		return DFG_ERR(DFG_DATA, "values are %s, and keys %s require %s", dfg_shape_words(node->in[2]).s,
+		return DFG_ERR(DFG_DATA, "values have shape %s, and keys %s require %s", dfg_shape_words(node->in[2]).s,
 			dfg_shape_words(node->in[1]).s, dfg_shape_words(&values).s);
 	return NULL;
 }
@@ -302,7 +302,7 @@ static struct dfg_err *defaults_in(
 	DFG_TRY(check_default(&given->shape, &table->value.shape, all));
 	*out_each = !dfg_shape_equal(&given->shape, &table->value.shape);
 	if (*out_each && table->form == DFG_TABLE_CONSTANT) /* TensorFlow takes the first of them */
-		return DFG_ERR(DFG_DATA, "default_value is %s, expected a scalar for a constant lookup table",
+		return DFG_ERR(DFG_DATA, "default_value has shape %s, expected a scalar for a constant lookup table",
 			dfg_shape_words(&given->shape).s);
 	return NULL;
 }
@@ -375,8 +375,8 @@ static struct dfg_err *check_values(
 	DFG_TRY(check_dtype("values", values->dtype, table->value.dtype));
 	DFG_TRY(entries(count, &table->value.shape, &expected));
 	if (!dfg_shape_equal(&values->shape, &expected))
-		return DFG_ERR(
-			DFG_DATA, "values are %s, expected %s", dfg_shape_words(&values->shape).s, dfg_shape_words(&expected).s);
+		return DFG_ERR(DFG_DATA, "values have shape %s, expected %s", dfg_shape_words(&values->shape).s,
+			dfg_shape_words(&expected).s);
 	return NULL;
 }
 

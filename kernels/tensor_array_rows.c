@@ -147,7 +147,7 @@ static struct dfg_err *scatter(
 		return DFG_ERR(
 			DFG_DATA, "%" PRId64 " indices, expected one for each row of %s", n, dfg_shape_words(&value->shape).s);
 	if (!dfg_shape_fits(&array->element, &element))
-		return DFG_ERR(DFG_DATA, "tensor array '%s': elements are %s, expected %s", array->object.resource.name,
+		return DFG_ERR(DFG_DATA, "tensor array '%s': elements have shape %s, expected %s", array->object.resource.name,
 			dfg_shape_words(&element).s, dfg_shape_words(&array->element).s);
 	array->row = element;
 	for (int64_t i = 0; i < n; i++) {
@@ -212,8 +212,8 @@ static struct dfg_err *add_part(struct dfg_shape *whole, const struct dfg_shape 
 	int64_t rows = whole->rank < 0 ? 0 : whole->dim[0];
 	one.dim[0] = rows;
 	if (whole->rank >= 0 && !dfg_shape_equal(whole, &one))
-		return DFG_ERR(DFG_DATA, "element %" PRId64 " is %s and cannot be joined to %s", index, dfg_shape_words(part).s,
-			dfg_shape_words(whole).s);
+		return DFG_ERR(DFG_DATA, "element %" PRId64 " has shape %s and cannot be joined to %s", index,
+			dfg_shape_words(part).s, dfg_shape_words(whole).s);
 	*whole = one;
 	if (__builtin_add_overflow(rows, part->dim[0], &whole->dim[0]))
 		return DFG_ERR(DFG_DATA, "the joined rows are larger than any memory");

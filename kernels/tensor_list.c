@@ -66,7 +66,7 @@ static struct dfg_err *reserve_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorListReserve = {
 	.name = "TensorListReserve",
-	.doc = "a list of num_elements that are not set",
+	.doc = "a list of num_elements elements, none of which is set",
 	.sig = MAKES "(element_shape: shape_type, num_elements: i32) -> (handle: variant)",
 	.flags = DFG_ANY_RANK,
 	.shape = new_shape,
@@ -127,8 +127,8 @@ static struct dfg_err *give_element(struct dfg_kernel *ctx, int i, const struct 
 		return NULL;
 	}
 	if (!dfg_shape_fits(&element->shape, &like))
-		return DFG_ERR(
-			DFG_DATA, "the element is %s, expected %s", dfg_shape_words(&element->shape).s, dfg_shape_words(&like).s);
+		return DFG_ERR(DFG_DATA, "the element has shape %s, expected %s", dfg_shape_words(&element->shape).s,
+			dfg_shape_words(&like).s);
 	DFG_TRY(dfg_tensor_share(element, &value));
 	return ctx->host->give(ctx, i, &value);
 }

@@ -29,8 +29,8 @@ static struct dfg_err *add_part(struct dfg_shape *whole, const struct dfg_shape 
 		return DFG_ERR(DFG_DATA, "element %" PRId64 " is a scalar, and cannot be joined", index);
 	joined.dim[0] = whole->dim[0];
 	if (!dfg_shape_fits(whole, &joined))
-		return DFG_ERR(DFG_DATA, "element %" PRId64 " is %s and cannot be joined to %s", index, dfg_shape_words(part).s,
-			dfg_shape_words(whole).s);
+		return DFG_ERR(DFG_DATA, "element %" PRId64 " has shape %s and cannot be joined to %s", index,
+			dfg_shape_words(part).s, dfg_shape_words(whole).s);
 	*whole = joined;
 	if (__builtin_add_overflow(whole->dim[0], part->dim[0], &whole->dim[0]))
 		return DFG_ERR(DFG_DATA, "the joined rows are larger than any memory");
@@ -155,7 +155,7 @@ static struct dfg_err *concat_v2_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_TensorListConcatV2 = {
 	.name = "TensorListConcatV2",
-	.doc = "as TensorListConcat; elements that are not set have leading_dims rows of zeros",
+	.doc = "like TensorListConcat, but an element that is not set counts as leading_dims rows of zeros",
 	.sig = MAKES
 	"(input_handle: variant, element_shape: shape_type, leading_dims: i64)"
 	" -> (tensor: element_dtype, lengths: i64)",
@@ -301,8 +301,8 @@ static struct dfg_err *batch_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *lists = dfg_kernel_input(ctx, 0), *value = dfg_kernel_input(ctx, 1);
 	struct dfg_tensor *out, rows;
 	if (lists->shape.rank != 1 || !value->shape.rank || value->shape.dim[0] != lists->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "lists are %s, expected one for each row of %s", dfg_shape_words(&lists->shape).s,
-			dfg_shape_words(&value->shape).s);
+		return DFG_ERR(DFG_DATA, "lists have shape %s, expected one for each row of %s",
+			dfg_shape_words(&lists->shape).s, dfg_shape_words(&value->shape).s);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &lists->shape, &out));
 	DFG_TRY(ctx->host->keep(ctx, 1, &rows));
 	struct dfg_err *err = NULL;

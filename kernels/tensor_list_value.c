@@ -134,8 +134,8 @@ static struct dfg_err *check_element(const struct dfg_tensor_list *list, const s
 		return DFG_ERR(DFG_DATA, "the element is %s, but the list contains %s", dfg_dtype_name(element->dtype),
 			dfg_dtype_name(list->dtype));
 	if (!dfg_shape_fits(&list->element, &element->shape))
-		return DFG_ERR(DFG_DATA, "the element is %s, but those of the list are %s", dfg_shape_words(&element->shape).s,
-			dfg_shape_words(&list->element).s);
+		return DFG_ERR(DFG_DATA, "the element has shape %s, but those of the list have shape %s",
+			dfg_shape_words(&element->shape).s, dfg_shape_words(&list->element).s);
 	return NULL;
 }
 

@@ -126,7 +126,7 @@ enum { INPUT, POS, LEN };
 static struct dfg_err *substr_shape(struct dfg_infer *node)
 {
 	if (!dfg_shape_fits(node->in[POS], node->in[LEN]))
-		return DFG_ERR(DFG_DATA, "pos is %s and len %s, expected equal shapes", dfg_shape_words(node->in[POS]).s,
+		return DFG_ERR(DFG_DATA, "pos has shape %s and len %s, expected equal shapes", dfg_shape_words(node->in[POS]).s,
 			dfg_shape_words(node->in[LEN]).s);
 	return dfg_shape_broadcast(node->in, 2, &node->out[0]);
 }

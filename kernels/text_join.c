@@ -141,7 +141,7 @@ static struct dfg_err *segment_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "segment_ids is a scalar, expected at least a vector");
 	for (int d = 0; d < ids->rank; d++)
 		if (d >= in->rank || (in->dim[d] >= 0 && ids->dim[d] >= 0 && in->dim[d] != ids->dim[d]))
-			return DFG_ERR(DFG_DATA, "segment_ids is %s, expected the first dimensions of inputs %s",
+			return DFG_ERR(DFG_DATA, "segment_ids has shape %s, expected the first dimensions of inputs %s",
 				dfg_shape_words(ids).s, dfg_shape_words(in).s);
 	if (number != DFG_NOT_KNOWN && number < 0)
 		return DFG_ERR(DFG_DATA, "num_segments is %" PRId64 ", expected at least 0", number);

@@ -147,7 +147,7 @@ static struct dfg_err *decode(struct dfg_string s, const union dfg_value *attr, 
 	dfg_free(to);
 	if (!memory)
 		return dfg_no_memory("base64");
-	return good ? NULL : DFG_ERR(DFG_DATA, "not base64 in the alphabet for URLs");
+	return good ? NULL : DFG_ERR(DFG_DATA, "not URL-safe base64 (letters, digits, - and _)");
 }
 
 #define MAP(Op, map, text, shape_, ...)                      \
@@ -164,11 +164,11 @@ static struct dfg_err *decode(struct dfg_string s, const union dfg_value *attr, 
 		.shape = shape_,                                     \
 		.run = map##_run,                                    \
 	};
-MAP(StringLower, lower, "each string in lower case: the letters of ASCII", case_shape, "encoding: string = ''")
-MAP(StringUpper, upper, "each string in upper case: the letters of ASCII", case_shape, "encoding: string = ''")
+MAP(StringLower, lower, "each string in lower case; only ASCII letters change", case_shape, "encoding: string = ''")
+MAP(StringUpper, upper, "each string in upper case; only ASCII letters change", case_shape, "encoding: string = ''")
 MAP(StringStrip, strip, "each string without the white space around it", map_shape, NULL)
-MAP(EncodeBase64, encode, "each string in base64, in the alphabet for URLs", map_shape, "pad: bool = false")
-MAP(DecodeBase64, decode, "each string decoded from base64, in the alphabet for URLs", map_shape, NULL)
+MAP(EncodeBase64, encode, "each string in URL-safe base64", map_shape, "pad: bool = false")
+MAP(DecodeBase64, decode, "each string decoded from URL-safe base64", map_shape, NULL)
 
 /* Hashes of strings, modulo num_buckets. */
 static struct dfg_err *hash_run(struct dfg_kernel *ctx, uint64_t (*hash)(const union dfg_value *, struct dfg_string))

@@ -19,7 +19,7 @@ static struct dfg_err *elements_shape(struct dfg_infer *node)
 static struct dfg_err *scalar_of(struct dfg_kernel *ctx, int i, struct dfg_string *out_string)
 {
 	if (ctx->in[i]->shape.rank)
-		return DFG_ERR(DFG_DATA, "input %d is %s, expected a scalar", i, dfg_shape_words(&ctx->in[i]->shape).s);
+		return DFG_ERR(DFG_DATA, "input %d has shape %s, expected a scalar", i, dfg_shape_words(&ctx->in[i]->shape).s);
 	*out_string = *(const struct dfg_string *)ctx->in[i]->data;
 	return NULL;
 }

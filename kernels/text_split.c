@@ -62,7 +62,7 @@ static struct dfg_err *split_run(struct dfg_kernel *ctx, split_fn *split)
 	struct tokens tokens = {0};
 	struct dfg_err *err = NULL;
 	if (ctx->in[0]->shape.rank != 1 || ctx->in[1]->shape.rank != 0)
-		return DFG_ERR(DFG_DATA, "input is %s and the separator %s, expected a vector and a scalar",
+		return DFG_ERR(DFG_DATA, "input has shape %s and the separator %s, expected a vector and a scalar",
 			dfg_shape_words(&ctx->in[0]->shape).s, dfg_shape_words(&ctx->in[1]->shape).s);
 	for (int64_t i = 0; i < ctx->in[0]->shape.dim[0] && !err; i++)
 		err = split(ctx, ((const struct dfg_string *)ctx->in[0]->data)[i], i, &tokens);
@@ -266,7 +266,7 @@ static struct dfg_err *check_splits(const struct dfg_tensor *data, const struct 
 {
 	int64_t n = splits->shape.rank == 1 ? splits->shape.dim[0] : -1, last = 0;
 	if (n < 0 || data->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "data and data_splits are %s and %s, expected vectors",
+		return DFG_ERR(DFG_DATA, "data and data_splits have shape %s and %s, expected vectors",
 			dfg_shape_words(&data->shape).s, dfg_shape_words(&splits->shape).s);
 	for (int64_t i = 0; i < n; last = dfg_tensor_int(splits, i++))
 		if (dfg_tensor_int(splits, i) < last || (!i && dfg_tensor_int(splits, i)))

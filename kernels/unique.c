@@ -98,7 +98,7 @@ static struct dfg_err *axis_of(const struct dfg_shape *x, bool given, int64_t ax
 	if (given)
 		return dfg_axis(axis, x->rank, out_axis);
 	if (x->rank != 1)
-		return DFG_ERR(DFG_DATA, "x is %s, expected a vector", dfg_shape_words(x).s);
+		return DFG_ERR(DFG_DATA, "x has shape %s, expected a vector", dfg_shape_words(x).s);
 	return NULL;
 }
 
@@ -243,7 +243,7 @@ static struct dfg_err *list_diff_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out, *idx;
 	int64_t left = 0;
 	if (x->shape.rank != 1 || y->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "x and y are %s and %s, expected vectors", dfg_shape_words(&x->shape).s,
+		return DFG_ERR(DFG_DATA, "x and y have shape %s and %s, expected vectors", dfg_shape_words(&x->shape).s,
 			dfg_shape_words(&y->shape).s);
 	DFG_TRY(numbering_init(ctx, y->dtype, dfg_dtype_size(y->dtype), y->shape.dim[0], &numbering));
 	for (int64_t i = 0; i < y->shape.dim[0]; i++)

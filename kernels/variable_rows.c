@@ -38,8 +38,8 @@ static struct dfg_err *slice_at(const struct slices *s, int64_t i, int64_t *out_
 	for (int d = 0; d < s->depth; d++) {
 		int64_t index = index_at(s->indices, i * s->depth + d);
 		if (index < 0 || index >= s->shape.dim[d])
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index,
-				i * s->depth + d, s->shape.dim[d]);
+			return DFG_ERR(DFG_DATA, "indices[%" PRId64 "] is %" PRId64 ", outside [0,%" PRId64 ")", i * s->depth + d,
+				index, s->shape.dim[d]);
 		*out_at = *out_at * s->shape.dim[d] + index;
 	}
 	return NULL;
@@ -63,13 +63,13 @@ static struct dfg_err *shape_of_slices(const struct dfg_shape *indices, const st
 	if (vectors) {
 		if (indices->rank < 1 || indices->dim[indices->rank - 1] < 0 ||
 			indices->dim[indices->rank - 1] > variable->rank)
-			return DFG_ERR(DFG_DATA, "indices are %s: their last dimension must be at most the rank of %s",
+			return DFG_ERR(DFG_DATA, "indices have shape %s: their last dimension must be at most the rank of %s",
 				dfg_shape_words(indices).s, dfg_shape_words(variable).s);
 		*out_depth = (int)indices->dim[--out->rank];
 		out->dim[out->rank] = 0;
 	}
 	if (variable->rank < *out_depth)
-		return DFG_ERR(DFG_DATA, "the variable is %s, expected rows", dfg_shape_words(variable).s);
+		return DFG_ERR(DFG_DATA, "the variable has shape %s, expected rows", dfg_shape_words(variable).s);
 	if (out->rank + variable->rank - *out_depth > DFG_RANK_MAX)
 		return DFG_ERR(DFG_DATA, "the result has %d dimensions: the limit is %d",
 			out->rank + variable->rank - *out_depth, DFG_RANK_MAX);
@@ -238,7 +238,7 @@ static struct dfg_err *gather(struct dfg_kernel *ctx, const struct dfg_tensor *p
 	for (int64_t i = 0, count = dfg_shape_count(&indices->shape); i < count; i++, to += bytes) {
 		int64_t index = index_at(indices, i);
 		if (index < 0 || index >= rows)
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index, i, rows);
+			return DFG_ERR(DFG_DATA, "indices[%" PRId64 "] is %" PRId64 ", outside [0,%" PRId64 ")", i, index, rows);
 		memcpy(to, from + ((count == picks ? 0 : i / picks * rows) + index) * (int64_t)bytes, bytes);
 	}
 	return dfg_moved(ctx, 0);
@@ -293,7 +293,7 @@ static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 static const char *gather_rows(const struct dfg_infer *node, uint64_t by_row)
 {
 	bool is_plain = by_row == 2 && node->in[1]->rank > 0 && !node->call->attr[BATCH_DIMS].i;
-	return is_plain ? NULL : "it gathers by the batch along another axis";
+	return is_plain ? NULL : "it gathers by the batch along an axis other than the first";
 }
 
 const struct dfg_op dfg_op_ResourceGather = {

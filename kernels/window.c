@@ -100,7 +100,8 @@ struct dfg_err *dfg_window_fit(
 	const struct dfg_window_rule *rule, const struct dfg_shape *image, struct dfg_window *out_window)
 {
 	if (image->rank != rule->rank)
-		return DFG_ERR(DFG_DATA, "the image is %s, expected %d dimensions", dfg_shape_words(image).s, rule->rank);
+		return DFG_ERR(
+			DFG_DATA, "the image has shape %s, expected %d dimensions", dfg_shape_words(image).s, rule->rank);
 	int channel = dfg_window_channel_dim(rule->rank, rule->channels_first);
 	DFG_TRY(still(rule, 0, "batch"));
 	DFG_TRY(still(rule, channel, "channel"));

@@ -114,7 +114,7 @@ static struct dfg_err *slot_of(const struct maker *maker, struct dfg_edge edge, 
 	const struct dfg_node *graph_node = &maker->selection.graph->node[edge.node];
 	if (r != DFG_NONE && plan->node[r].role == DFG_SAVE)
 		return DFG_ERR(
-			DFG_DATA, "the output of node '%s' (%s) can be used by a Load only", graph_node->name, graph_node->op_name);
+			DFG_DATA, "only a Load can read the output of node '%s' (%s)", graph_node->name, graph_node->op_name);
 	if (r == DFG_NONE || edge.port < 0 || edge.port >= plan->node[r].n_out)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) has no output %d", graph_node->name, graph_node->op_name, edge.port);
 	*out_slot = maker->first_output[r] + (uint32_t)edge.port;

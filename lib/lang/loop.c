@@ -394,7 +394,8 @@ static struct dfg_err *warn_of_constant_condition(struct dfg_eval *eval, const s
 	if (!tree || loop->counting->is_closed || may_change(eval->builder->graph, loop->condition, &reads) || !reads)
 		return NULL;
 	const char *name = tree->kind == DFG_TREE_NAME ? tree->text : NULL;
-	const char *what = dfg_arena_print(eval->arena, "%s%s%s between iterations: this loop has no iteration, or no end",
+	const char *what = dfg_arena_print(eval->arena,
+		"%s%s%s between iterations, so this loop either never begins or never ends",
 		name ? "'" : "no value that the condition reads changes", name ? name : "", name ? "' does not change" : "");
 	return what ? dfg_eval_warn(eval, tree, what) : dfg_no_memory("a loop");
 }
@@ -453,7 +454,7 @@ struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *bind
 		return DFG_ERR(
 			DFG_DATA, "`next` is not allowed in `parallel for`, whose iterations carry no values: set a state");
 	if (loop->next)
-		return DFG_ERR(DFG_DATA, "a body has only one `next`, at its end");
+		return DFG_ERR(DFG_DATA, "a body may have only one `next`, at its end");
 	DFG_TRY(dfg_eval_tuple(eval, bindings, tree->kid[0], &loop->next_value));
 	loop->next = tree;
 	return NULL;

@@ -144,7 +144,7 @@ static struct dfg_err *find_rows(struct dfg_eval *eval, struct dfg_name_scope *b
 	if (!tree->kid[1] || cell->shape.rank < 1)
 		return DFG_ERR(DFG_DATA, "`by` requires the rows that it updates: `set %s[ids] -= g by sgd()`", tree->text);
 	if (tree->operation != DFG_UPDATE_DECREASE)
-		return DFG_ERR(DFG_DATA, "`by` follows `-=` and a slope, which the rule makes an update of");
+		return DFG_ERR(DFG_DATA, "`by` follows `-= g`: the rule turns the gradient g into an update");
 	DFG_TRY(dfg_rows_subscripts(eval, bindings, tree->kid[1]->kid, tree->kid[1]->n, NULL, &n, out_indices));
 	if (n != 1 || tree->kid[1]->n != 1)
 		return DFG_ERR(DFG_DATA, "a rule updates whole rows: give one subscript");
@@ -153,8 +153,8 @@ static struct dfg_err *find_rows(struct dfg_eval *eval, struct dfg_name_scope *b
 	for (int d = 1; d < cell->shape.rank; d++)
 		rows.dim[rows.rank++] = cell->shape.dim[d];
 	if (!dfg_shape_fits(&given, &rows))
-		return DFG_ERR(
-			DFG_DATA, "the slope is %s, but the rows are %s", dfg_shape_words(&given).s, dfg_shape_words(&rows).s);
+		return DFG_ERR(DFG_DATA, "the gradient has shape %s, but the rows have shape %s", dfg_shape_words(&given).s,
+			dfg_shape_words(&rows).s);
 	return rank ? sum_duplicates(eval, cell, out_indices, slope) : take_single(eval, out_indices, slope);
 }
 
@@ -192,7 +192,7 @@ static struct dfg_err *update(struct dfg_eval *eval, const struct dfg_tree *tree
 	DFG_TRY(apply(eval, tree, cell, instance, in, &p));
 	const struct dfg_inferred *old = dfg_eval_fact(eval, in[0]), *made = dfg_eval_fact(eval, p);
 	if (old->dtype != made->dtype || !dfg_shape_fits(&old->shape, &made->shape))
-		return DFG_ERR(DFG_DATA, "the rule makes %s of rows of %s", dfg_type_words(made->dtype, &made->shape).s,
+		return DFG_ERR(DFG_DATA, "the rule turns rows of %s into %s", dfg_type_words(made->dtype, &made->shape).s,
 			dfg_type_words(old->dtype, &old->shape).s);
 	return scatter(eval, cell, p, out_node);
 }

@@ -72,14 +72,14 @@ has err "node 'second' (TensorArrayGradV3): TensorFlow cannot make a gradient ar
 # 51. The device of the session that wrote a graph is not a device of the hosts: it is ignored, with one note. Another job's is an error.
 sed 's|op: "Mul"|& device: "/job:localhost/replica:0/task:0/device:CPU:0"|' reference.pbtxt >session.pbtxt
 status 0 "$DFG" partition session.pbtxt --hosts local:2 --fetch loss -o session.plan
-has err "session.pbtxt: note: node 'wx' and 2 more ask for '/job:localhost/replica:0/task:0/device:CPU:0'"
+has err "session.pbtxt: note: node 'wx' and 2 more nodes ask for '/job:localhost/replica:0/task:0/device:CPU:0'"
 [ "$(grep -c note: err)" = 1 ]
 status 0 "$DFG" partition session.pbtxt --hosts local:2 --fetch loss --place 'wx=w1' --explain
 has out "wx  w1"
 for device in /job:localhost/replica:0/task:0/device:GPU:0 /device:GPU:0 /gpu:1; do
 	sed "s|/job:localhost/replica:0/task:0/device:CPU:0|$device|" session.pbtxt >gpu.pbtxt
 	status 0 "$DFG" partition gpu.pbtxt --hosts local:2 --fetch loss -o gpu.plan
-	has err "more ask for '$device'"
+	has err "more nodes ask for '$device'"
 	rm -r gpu.plan
 done
 printf '%s\n' 'local:1 job=worker' 'local:1 job=localhost' >hosts

@@ -33,7 +33,7 @@ refused again "lookup table 'words' is initialised already, and entry 0 is not i
 refused fewer "lookup table 'words' is initialised already, with 2 entries, not 1"
 refused reserved "key 0 is the empty_key of lookup table 'pairs', which no entry may have"
 refused deleted "key 0 is the deleted_key of lookup table 'pairs', which no entry may have"
-refused each_default "default_value is [1], expected a scalar for a constant lookup table"
+refused each_default "default_value has shape [1], expected a scalar for a constant lookup table"
 refused constant "lookup table 'words' is constant: use InitializeTableV2"
 printf 'state x: f32[] = 0\nt = MutableHashTableV2(key_dtype = i64, value_dtype = f32, shared_name = "t")\ntarget fill { InitializeTableV2(t, i64([1]), [2.0]) }\n' >refused.dfg
 "$DFG" build refused.dfg -q -o refused.pb
@@ -47,8 +47,8 @@ wrong() { # PROGRAM MESSAGE
 }
 wrong 'output y = LookupTableFindV2(t, i64([1]), [1.0, 2])' 'keys are i64, and those of the lookup table string'
 wrong 'output y = LookupTableFindV2(t, ["a"], i64([1, 2]))' 'values are i64, and those of the lookup table f32'
-wrong 'output y = LookupTableFindV2(t, ["a"], [1.0, 2, 3])' 'default_value is [3], expected [2] or [1,2]'
-wrong 'target go { LookupTableInsertV2(t, ["a", "b"], [[1.0, 2]]) }' 'values are [1,2], and keys [2] require [2,2]'
+wrong 'output y = LookupTableFindV2(t, ["a"], [1.0, 2, 3])' 'default_value has shape [3], expected [2] or [1,2]'
+wrong 'target go { LookupTableInsertV2(t, ["a", "b"], [[1.0, 2]]) }' 'values have shape [1,2], and keys [2] require [2,2]'
 wrong 'target go { QueueEnqueueV2(t, [1.0]) }' 'expected that of a queue'
 wrong 'output y = LookupTableSizeV2(q)' 'expected that of a lookup table'
 wrong 'target go { InitializeTableFromTextFileV2(t, "f", key_index = 0, value_index = 1, vocab_size = 0) }' 'vocab_size is 0'

@@ -123,8 +123,8 @@ range inf 1 | fails "node 'range' (Range)" range
 { floats x '1 4 4 3'; floats w '2 2 2 1'; node y Conv2D x w 'T=type: DT_FLOAT' 'strides=list { i: [1, 1, 1, 1] }' 'padding=s: "VALID"'; } | refused "node 'y' (Conv2D)"
 { floats x '1 4 4 1'; node y MaxPool x 'T=type: DT_FLOAT' 'ksize=list { i: [1, 0, 1, 1] }' 'strides=list { i: [1, 1, 1, 1] }' 'padding=s: "VALID"'; } | refused "node 'y' (MaxPool)"
 gather() { floats x '3 2'; ints i 2 "int_val: [0, $1]"; ints axis '' 'int_val: 0'; node y GatherV2 x i axis 'Tparams=type: DT_FLOAT' 'Tindices=type: DT_INT32' 'Taxis=type: DT_INT32'; }
-gather 3 | fails 'is outside [0,3)' y
-gather -1 | fails 'is outside [0,3)' y
+gather 3 | fails ', outside [0,3)' y
+gather -1 | fails ', outside [0,3)' y
 { floats x '3 2'; ints i 3 'int_val: [1, 0, 0]'; node y SegmentSum x i 'T=type: DT_FLOAT' 'Tindices=type: DT_INT32'; } | fails "node 'y' (SegmentSum)" y
 { ints axis '' 'int_val: 2'; floats x '2 2'; node y Split axis x 'T=type: DT_FLOAT' 'num_split=i: 2'; } | refused "node 'y' (Split)"
 { ints axis '' 'int_val: 0'; floats x '2 2'; node y Split axis x 'T=type: DT_FLOAT' 'num_split=i: 0'; } | refused "node 'y' (Split)"

@@ -83,7 +83,7 @@ has out "best: i32[] 6"
 "$DFG" run align.pb --feed s=i32[0]: --feed t=i32[4]:7,0,5,1 --target align --steps 2 --fetch best | tail -1 >out
 has out "best: i32[] 0"
 status 65 "$DFG" run align.pb --feed s=i32[3]:0,5,1 --feed t=i32[8]:7,0,5,1,1,1,1,1 --target align
-has err "index 8 at 1 is outside [0,8)"
+has err "indices[1] is 8, outside [0,8)"
 has err "iteration 7 of loop"
 
 # The gradient by a variable whose rows are read; stale reads are marked on the delta.

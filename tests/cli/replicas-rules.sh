@@ -78,7 +78,7 @@ output loss = mean(sum(x * w, axis = 1) ** 2)
 .
 step count
 run 65 count --shards 4
-has err "variable 'seen' would be assigned a value of one shard, and i64 has no mean over shards: 'x' > "
+has err "variable 'seen' is assigned a value that differs between shards, and i64 values have no mean: 'x' > "
 run 0 count
 cat >other.dfg <<'.'
 input x: f32[n, 2]

@@ -120,13 +120,13 @@ wrong() { # MESSAGE STATEMENT: the build fails with the message and names line 8
 	has err "$1"
 	has err "wrong.dfg:${3:-8}:"
 }
-wrong "follows \`-=\`" 'set w[0] += [1, 2] by sgd()'
+wrong "follows \`-= g\`" 'set w[0] += [1, 2] by sgd()'
 wrong "requires the rows" 'set c -= 1.0 by sgd()'
 wrong "requires the rows" 'set w -= w by sgd()'
 wrong "give one subscript" 'set w[0, 1] -= 1.0 by sgd()'
 wrong "a rule is an optimizer with its arguments" 'set w[0] -= [1, 2] by sgd'
 wrong "a rule is an optimizer with its arguments" 'set w[0] -= [1, 2] by 3'
-wrong "the slope is [3], but the rows are [2]" 'set w[0] -= [1, 2, 3] by sgd()'
+wrong "the gradient has shape [3], but the rows have shape [2]" 'set w[0] -= [1, 2, 3] by sgd()'
 wrong "the state of a rule has rows like p" 'set w[0] -= [1, 2] by shaped()' 1
 wrong "must come before the rule sets it" 'set w[0] -= [1, 2] by late()' 5
 wrong "requires the name of a state" 'set w[0] -= seen([1, 2]) by sgd()'

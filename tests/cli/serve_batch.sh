@@ -128,19 +128,19 @@ refuses "$x
 output y = x + RandomUniform([3], dtype = f32)" 'its result differs from step to step'
 refuses "$x
 input k: i32[]
-output y = x * f32(k)" 'the input has no leading dimension of any extent'
+output y = x * f32(k)" "the input's leading dimension is fixed"
 refuses 'input x: f32[4, 3]
-output y = x * 2' 'the input has no leading dimension of any extent'
+output y = x * 2' "the input's leading dimension is fixed"
 refuses "$x
 input m: f32[batch]
-output y = m * x" 'it broadcasts the batch along another axis'
+output y = m * x" 'it broadcasts the batch along an axis other than the first'
 refuses "$x
 output y = loop (s = x) while sum(s) < 10 { next s + 1 }" 'the rank of its value is not known before it runs'
 refuses "$x
 output y = loop (s = x) for t in 0..3 { next s * 2 }" 'the rank of its value is not known before it runs'
 refuses "$x
 param w: f32[] = 1.0
-output y = if w > 0 { x } else { [[1.0, 2.0, 3.0]] }" 'on one side only'
+output y = if w > 0 { x } else { [[1.0, 2.0, 3.0]] }" 'only one of its branches'
 refuses "$x
 output y = if x[0, 0] > 0 { x } else { -x }" 'it takes some rows of the batch'
 refuses "$x
@@ -150,7 +150,7 @@ output y = cumsum(x, axis = 0)" 'its axis is the batch'
 refuses "$x
 output y = Cumprod(x, -2)" 'its axis is the batch'
 refuses "$x
-output y = SoftmaxCrossEntropyWithLogits(x, [[0.2, 0.3, 0.5]]).loss" 'some of its inputs depend on the batch and others do not'
+output y = SoftmaxCrossEntropyWithLogits(x, [[0.2, 0.3, 0.5]]).loss" 'some of its inputs depend on the batch, others do not'
 refuses "$x
 output y = Einsum([x], equation = \"ij->j\")" 'it sums over the batch'
 refuses "$x

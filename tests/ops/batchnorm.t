@@ -1,15 +1,15 @@
 # Two values of mean 2 and variance 1.
 FusedBatchNorm([[[[1]]], [[[3]]]], [2], [5], [0], [0], epsilon = 0) = [[[[3]]], [[[7]]]], [2], [2], [2], [1]
 FusedBatchNorm([[[[4]]]], [2], [5], [1], [4], epsilon = 0, is_training = false) = [[[[8]]]], [1], [4], [1], [4]
-FusedBatchNorm([[[[1]]]], [1, 2], [0], [0], [0])            : 'scale' is [2], expected [1]
+FusedBatchNorm([[[[1]]]], [1, 2], [0], [0], [0])            : 'scale' has shape [2], expected [1]
 FusedBatchNormV2([[[[1]]], [[[3]]]], f32([2]), f32([5]), f32([]), f32([]), epsilon = 0) = [[[[3]]], [[[7]]]], [2], [2], [2], [1]
 FusedBatchNormV3([[[[1]]], [[[3]]]], f32([2]), f32([5]), f32([]), f32([]), epsilon = 0) = [[[[3]]], [[[7]]]], [2], [2], [2], [1], []
-FusedBatchNormV3([[1]], f32([2]), f32([5]), f32([]), f32([])) : the image is [1,1], expected 4 dimensions
+FusedBatchNormV3([[1]], f32([2]), f32([5]), f32([]), f32([])) : the image has shape [1,1], expected 4 dimensions
 FusedBatchNormGrad([[[[1]]], [[[1]]]], [[[[1]]], [[[3]]]], [2], [2], [1], epsilon = 0) = [[[[0]]], [[[0]]]], [0], [2], [], []
 FusedBatchNormGrad([[[[1]]]], [[[[3]]]], [2], [1], [4], epsilon = 0, is_training = false) = [[[[1]]]], [1], [1], [], []
 FusedBatchNormGradV2([[[[1]]]], [[[[3]]]], f32([2]), f32([1]), f32([4]), epsilon = 0, is_training = false) = [[[[1]]]], [1], [1], [], []
 FusedBatchNormGradV3([[[[1]]]], [[[[3]]]], f32([2]), f32([1]), f32([4]), f32([]), epsilon = 0, is_training = false) = [[[[1]]]], [1], [1], [], []
 FusedBatchNormGradV3([[[[1]]]], [[[[3, 4]]]], f32([2, 2]), f32([1, 1]), f32([4, 4]), f32([])) : expected [1,1,1,2]
 FusedBatchNormV3([[[[1, 0]]], [[[3, 0]]]], f32([2, 1]), f32([5, 7]), f32([]), f32([]), epsilon = 1) = [[[[3.5857864376269049, 7]]], [[[6.414213562373095, 7]]]], [2, 0], [2, 0], [2, 0], [1, 0], []
-FusedBatchNormV3([[[[1]], [[3]]]], f32([2, 2]), f32([5]), f32([]), f32([])) : 'scale' is [2], expected [1]
-FusedBatchNormGrad([[[[1]]]], [[[[1, 2]]]], [2], [1], [1])  : 'y_backprop' is [1,1,1,1], expected [1,1,1,2]
+FusedBatchNormV3([[[[1]], [[3]]]], f32([2, 2]), f32([5]), f32([]), f32([])) : 'scale' has shape [2], expected [1]
+FusedBatchNormGrad([[[[1]]]], [[[[1, 2]]]], [2], [1], [1])  : 'y_backprop' has shape [1,1,1,1], expected [1,1,1,2]

@@ -2,10 +2,10 @@
 Cholesky([[4, 2], [2, 10]])                                     = [[2, 0], [1, 3]]
 Cholesky([[1, 2], [2, 1]])                                      = [[nan, 0], [nan, nan]]
 Cholesky([[[1, 2], [2, 1]], [[4, 2], [2, 10]]])                 = [[[nan, 0], [nan, nan]], [[2, 0], [1, 3]]]
-Cholesky([[1, 2, 3], [4, 5, 6]])                                : input is [2,3], expected square matrices
+Cholesky([[1, 2, 3], [4, 5, 6]])                                : input has shape [2,3], expected square matrices
 MatrixDeterminant([[0, 2], [3, 4]])                             = -6
 MatrixDeterminant([[[2]], [[5]]])                               = [2, 5]
-MatrixDeterminant([1, 2])                                       : input is [2], expected square matrices
+MatrixDeterminant([1, 2])                                       : input has shape [2], expected square matrices
 MatrixInverse([[0, 2], [4, 0]])                                 = [[0, 0.25], [0.5, 0]]
 MatrixInverse([[0, 2], [4, 0]], adjoint = true)                 = [[0, 0.5], [0.25, 0]]
 MatrixInverse([[1, 2], [2, 4]])                                 : matrix 0 cannot be inverted
@@ -17,7 +17,7 @@ MatrixTriangularSolve([[2, 9], [1, 4]], [[2], [9]])             = [[1], [2]]
 MatrixTriangularSolve([[2, 1], [9, 4]], [[6], [8]], lower = false) = [[2], [2]]
 MatrixTriangularSolve([[2, 9], [1, 4]], [[4], [8]], adjoint = true) = [[1], [2]]
 MatrixTriangularSolve([[2]], [[[2]], [[4]]])                    = [[[1]], [[2]]]
-MatrixTriangularSolve([[2, 1]], [[2]])                          : input is [1,2], expected square matrices
+MatrixTriangularSolve([[2, 1]], [[2]])                          : input has shape [1,2], expected square matrices
 Cholesky(f32([[]]))                                         : expected square matrices
 MatrixDeterminant([[2, 0, 0], [0, 3, 0], [0, 0, 4]])        = 24
 MatrixInverse([[[2]], [[4]]])                               = [[[0.5]], [[0.25]]]

@@ -9,7 +9,7 @@ Dfg>LoopSlice(i64([5]), i64([1, 0]), 0, T = i32)                 : slice 0 is [1
 # Iteration 1 writes the row of iteration 0; iteration 2 is in the second block.
 Dfg>LoopSchedule(i64(3), i64([]), i64([]), [i64([4, 4, 5])], loop = "l", blocks = 2, arrays = [0], writes = [1], depths = [1]) = [0, 2, 1], [0, 2, 3], [0, 1, 0]
 Dfg>LoopSchedule(i64(0), i64([]), i64([]), [i64([])], loop = "l", blocks = 2) = [], [0], []
-Dfg>LoopSchedule(i64(2), i64([]), i64([]), [i64([4])], loop = "l", blocks = 2) : input 3 is [1], expected one number for each of 2 iterations
+Dfg>LoopSchedule(i64(2), i64([]), i64([]), [i64([4])], loop = "l", blocks = 2) : input 3 has shape [1], expected one number for each of 2 iterations
 Dfg>LoopSchedule(i64(1), i64([]), i64([]), [i64([4])], loop = "l", blocks = 2, arrays = [0]) : must have the same length
 Dfg>LoopSchedule(i64(1), i64([]), i64([]), [i64([4])], loop = "l", blocks = 2, arrays = [0], writes = [1], depths = [2]) : access 0 has 2 keys of array 0, which do not fit
-Dfg>LoopSchedule(i64(1), i64([]), i64([]), [i64([4])], loop = "l", blocks = 2, clock = "rotation") : do not fit the clock
+Dfg>LoopSchedule(i64(1), i64([]), i64([]), [i64([4])], loop = "l", blocks = 2, clock = "rotation") : requires the time coordinates

@@ -1,7 +1,7 @@
 # Borders.
 Pad([[1, 2]], [[1, 0], [0, 2]])                             = [[0, 0, 0, 0], [1, 2, 0, 0]]
 Pad([], [[1, 1]])                                           = [0, 0]
-Pad([1, 2], [[1, 0], [0, 2]])                               : paddings are [2,2], expected [1,2]
+Pad([1, 2], [[1, 0], [0, 2]])                               : paddings have shape [2,2], expected [1,2]
 Pad([1, 2], [[-1, 0]])                                      : the padding of dimension 0 is -1
 Pad([1, 2], i64([[4611686018427387904, 4611686018427387904]]))               : dimension 0 is 2, with padding
 PadV2([1], [[1, 2]], 9)                                     = [9, 1, 9, 9]

@@ -7,7 +7,7 @@ MaxPool3D([[[[[1]]]]], ksize = [1, 1, 1, 1, 2], strides = [1, 1, 1, 1, 1], paddi
 MaxPool3D([[[[1]]]], ksize = [1, 1, 1, 1, 1], strides = [1, 1, 1, 1, 1], padding = "VALID")                 : expected 5 dimensions
 MaxPool3D([[[[[1]]]]], ksize = [1, 1, 1, 3, 1], strides = [1, 1, 1, 1, 1], padding = "VALID")               : does not fit
 MaxPool3DGrad(f32([[[[[1], [3], [3]]]]]), f32([[[[[3], [3]]]]]), f32([[[[[1], [2]]]]]), ksize = [1, 1, 1, 2, 1], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[0], [3], [0]]]]]
-MaxPool3DGrad(f32([[[[[1], [4], [3]]]]]), f32([[[[[4]]]]]), f32([[[[[1], [2]]]]]), ksize = [1, 1, 1, 2, 1], strides = [1, 1, 1, 1, 1], padding = "VALID")      : 'orig_output' is [1,1,1,1,1], expected [1,1,1,2,1]
+MaxPool3DGrad(f32([[[[[1], [4], [3]]]]]), f32([[[[[4]]]]]), f32([[[[[1], [2]]]]]), ksize = [1, 1, 1, 2, 1], strides = [1, 1, 1, 1, 1], padding = "VALID")      : 'orig_output' has shape [1,1,1,1,1], expected [1,1,1,2,1]
 MaxPool3DGrad(f64([[[[[1]]]]]), f64([[[[[1]]]]]), f32([[[[[1]]]]]), ksize = [1, 1, 1, 1, 1], strides = [1, 1, 1, 1, 1], padding = "VALID")      : expected the same type
 MaxPool3DGradGrad([[[[[1], [4], [3]]]]], [[[[[4], [4]]]]], [[[[[5], [6], [7]]]]], ksize = [1, 1, 1, 2, 1], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[6], [6]]]]]
 AvgPool3D([[[[[1], [3], [2]]]]], ksize = [1, 1, 1, 2, 1], strides = [1, 1, 1, 2, 1], padding = "SAME")      = [[[[[2], [2]]]]]

@@ -5,6 +5,6 @@ MaxPoolWithArgmax([[[[1, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], pa
 MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], i64([[[[1]]], [[[0]]]]), ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[0], [2]]], [[[3], [0]]]]
 MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], i64([[[[1]]], [[[2]]]]), ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : 'argmax' contains an index outside the 2 elements of an image
 MaxPoolGradWithArgmax([[[[1], [3]]], [[[4], [5]]]], [[[[2]]], [[[3]]]], [[[[1]]], [[[2]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME", include_batch_in_index = true) = [[[[0], [2]]], [[[3], [0]]]]
-MaxPoolGradWithArgmax([[[[1], [3]]]], [[[[2], [3]]]], [[[[1]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : 'grad' is [1,1,2,1], expected [1,1,1,1]
+MaxPoolGradWithArgmax([[[[1], [3]]]], [[[[2], [3]]]], [[[[1]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : 'grad' has shape [1,1,2,1], expected [1,1,1,1]
 # A window whose size overflows.
 MaxPoolWithArgmax([[[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]]]], ksize = [1, 1073741824, 1073741824, 1], strides = [1, 1, 1, 1], padding = "SAME") = [[[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]]]], [[[[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]]]]

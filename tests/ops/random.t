@@ -30,4 +30,4 @@ StatelessRandomUniformFullInt([3], i64([3, -4]))            = [15338276986092586
 StatelessRandomUniformIntV2([5], u64([10413732777507651514]), u64([0, 17830669156045600267]), 1, i32(3), i32(3)): minval 3 is not less than maxval 3
 StatelessRandomUniformV2([5], u64([1]), u64([0, 0]), 9)     : random algorithm 9 is unknown, expected 1 (Philox)
 StatelessRandomUniformV2([-1], u64([1]), u64([0, 0]), 1)    : negative
-StatelessRandomGetKeyCounter(i64([1]))                      : seed is [1], expected [2]
+StatelessRandomGetKeyCounter(i64([1]))                      : seed has shape [1], expected [2]

@@ -1,7 +1,7 @@
 # A choice by a seed; recorded ones are in tests/cases/ops/random-choices.
 StatelessMultinomial([[0, 1]], -1, i64([3, -4]))            : num_samples is -1, expected at least 0
 StatelessMultinomial(zeros([1, 0], f32), 2, i64([3, -4]))   : there is no class to draw
-StatelessMultinomial([0, 1], 2, i64([3, -4]))               : input 0 is [2]
-StatelessMultinomial([[0, 1]], 2, i64([3]))                 : seed is [1], expected [2]
+StatelessMultinomial([0, 1], 2, i64([3, -4]))               : input 0 has shape [2]
+StatelessMultinomial([[0, 1]], 2, i64([3]))                 : seed has shape [1], expected [2]
 # All but one class have no weight.
 StatelessMultinomial([[-1000, 0, -1000], [5, -1000, -1000]], 4, i64([3, -4])) = [[1, 1, 1, 1], [0, 0, 0, 0]]

@@ -5,8 +5,8 @@ ResizeBicubic(f32([[[[0], [32], [0], [0]]]]), [1, 8])                    = [[[[0
 ResizeBicubic(f32([[[[1], [3], [5]]]]), [1, 2], align_corners = true)    = [[[[1], [5]]]]
 ResizeBicubic(f32([[[[7]]]]), [2, 2])                                    = [[[[7], [7]], [[7], [7]]]]
 ResizeBicubic(f32([[[[7]]]]), [0, 2])                                    : 'size' contains 0, expected positive numbers
-ResizeBicubic(f32([[[[7]]]]), [2])                                       : 'size' is [1], expected a vector of 2
-ResizeBicubic(f32([[7]]), [2, 2])                                        : the image is [1,1], expected 4 dimensions
+ResizeBicubic(f32([[[[7]]]]), [2])                                       : 'size' has shape [1], expected a vector of 2
+ResizeBicubic(f32([[7]]), [2, 2])                                        : the image has shape [1,1], expected 4 dimensions
 ResizeBicubic(f32([[[[7]]]]), [1, 1], align_corners = true, half_pixel_centers = true) : cannot both be set
 ResizeBicubicGrad(f32([[[[1], [1], [1], [1]]]]), f32([[[[1], [3]]]]))    = [[[[1.40625], [2.59375]]]]
 ResizeBicubicGrad(f32([[[[1]]]]), f32([[[[1, 2]]]]))                     : gradient [1,1,1,1] and image [1,1,1,2] differ in batch or channels
@@ -20,7 +20,7 @@ ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 4], f32([1, 2]), f32([0, 0]), kernel_
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 2], f32([1, 1]), f32([0, 1]), kernel_type = "triangle") = [[[[0], [1]]]]
 ScaleAndTranslate(f32([[[[1], [3], [5]]]]), [1, 1], f32([1, 0.33333334]), f32([0, 0]), kernel_type = "box", antialias = false) = [[[[3]]]]
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 0]), f32([0, 0])) : 'scale' contains 0, expected positive numbers
-ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1]), f32([0, 0]))    : 'scale' is [1], expected a vector of 2
+ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1]), f32([0, 0]))    : 'scale' has shape [1], expected a vector of 2
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, nan]), f32([0, 0])) : expected positive numbers
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 1]), f32([0, nan])) = [[[[0]]]]
 ScaleAndTranslate(f32([[[[1], [3]]]]), [1, 1], f32([1, 2e-38]), f32([0, 1e38])) = [[[[0]]]]

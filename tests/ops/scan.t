@@ -11,7 +11,7 @@ Bincount([1, 1, 3, 7], 4, f32([]))                          = [0, 2, 0, 1]
 Bincount([0, 1, 1], 3, [1, 2, 4])                           = [1, 6, 0]
 Bincount([-1], 3, f32([]))                                  : element 0 is negative: -1
 Bincount([1], -1, f32([]))                                  : size is -1, expected at least 0
-Bincount([0, 1], 3, [1, 2, 4])                              : weights are [3], expected none or the shape [2] of arr
+Bincount([0, 1], 3, [1, 2, 4])                              : weights have shape [3], expected none or the shape [2] of arr
 Bucketize([-1, 0, 5, 10, 11], boundaries = [0, 10])         = [0, 1, 1, 2, 2]
 Bucketize(f32([nan]), boundaries = [0, 10])                 = [2]
 Bucketize([1], boundaries = [10, 0])                        : boundary 1 is 0

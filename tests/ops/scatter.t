@@ -2,15 +2,15 @@
 ScatterNd([[1], [3], [1]], [9, 8, 7], [4])                  = [0, 16, 0, 8]
 ScatterNd([[0]], [[1, 2]], [2, 2])                          = [[1, 2], [0, 0]]
 ScatterNd([[1]], ["a"], [2])                                = ["", "a"]
-ScatterNd([[4]], [1], [4])                                  : index 4 at [0,0] is outside [0,4)
-ScatterNd([[-1]], [1], [4])                                 : index -1
+ScatterNd([[4]], [1], [4])                                  : indices[0,0] is 4, outside [0,4)
+ScatterNd([[-1]], [1], [4])                                 : indices[0,0] is -1
 ScatterNd([[0]], [1, 2], [4])                               : updates [2] are not rows of [4] for indices [1,1]
-ScatterNd([1], 9, [4])                                         : indices are [1], expected at least a matrix
+ScatterNd([1], 9, [4])                                         : indices have shape [1], expected at least a matrix
 ScatterNd([[0]], [[]], [2, 0])                                 : no elements to update: indices [1,1], updates [1,0], output [2,0]
 TensorScatterUpdate([1, 2, 3], [[1], [1]], [8, 9])          = [1, 9, 3]
 TensorScatterUpdate(["a", "b"], [[0]], ["c"])               = ["c", "b"]
-TensorScatterUpdate([1], [[1]], [2])                        : index 1 at [0,0] is outside [0,1)
-TensorScatterUpdate([1, 2], [1], 3)                            : indices are [1], expected at least a matrix
+TensorScatterUpdate([1], [[1]], [2])                        : indices[0,0] is 1, outside [0,1)
+TensorScatterUpdate([1, 2], [1], 3)                            : indices have shape [1], expected at least a matrix
 TensorScatterAdd([1, 2, 3], [[1], [1]], [4, 5])             = [1, 11, 3]
 TensorScatterAdd([[1, 2], [3, 4]], [[1]], [[1, 1]])         = [[1, 2], [4, 5]]
 TensorScatterAdd([1], [[1]], [2])                           : outside [0,1)

@@ -2,8 +2,8 @@
 SegmentSum([1, 2, 3, 4], [0, 0, 2, 2])                      = [3, 0, 7]
 SegmentSum([[1, 2], [3, 4]], [0, 0])                        = [[4, 6]]
 SegmentSum([], i32([]))                                     = []
-SegmentSum([1, 2], [1, 0])                                  : segment id 0 at 1 is out of order
-SegmentSum([1], [-1])                                       : segment id -1 at 0 is negative
+SegmentSum([1, 2], [1, 0])                                  : segment_ids[1] is 0, which is out of order
+SegmentSum([1], [-1])                                       : segment_ids[0] is -1, which is negative
 SegmentSum([1, 2], [0])                                     : 1 segment ids, expected one for each row of [2]
 SegmentMean([1, 3, 5], [0, 0, 1])                           = [2, 5]
 SegmentMean([1, 3], [1, 0])                                 : out of order
@@ -16,7 +16,7 @@ SegmentProd([2, 3, 4], [0, 0, 2])                           = [6, 1, 4]
 SegmentProd([1, 3], [1, 0])                                 : out of order
 UnsortedSegmentSum([1, 2, 3, 4], [2, 0, 2, -1], 3)          = [2, 0, 4]
 UnsortedSegmentSum([[1, 2], [3, 4]], [[0, 1], [1, 1]], 2)   = [1, 9]
-UnsortedSegmentSum([1], [3], 3)                             : segment id 3 at 0 is outside [0,3)
+UnsortedSegmentSum([1], [3], 3)                             : segment_ids[0] is 3, outside [0,3)
 UnsortedSegmentSum([1], [0], -1)                            : num_segments is -1, expected at least 0
 UnsortedSegmentSum([1, 2], [0], 1)                          : segment ids [1] are not a prefix of data [2]
 UnsortedSegmentProd([1, 2, 3, 4], [2, 0, 2, -1], 3)         = [2, 1, 3]
@@ -28,12 +28,12 @@ UnsortedSegmentMin(i32([1, 5, 3]), [0, 0, 2], 3)            = [1, 2147483647, 3]
 UnsortedSegmentMin(f16([1]), [0], 2)                        = [1, 65504]
 UnsortedSegmentMin([1], [3], 3)                             : outside [0,3)
 SparseSegmentSum([[1, 2], [3, 4], [5, 6]], [2, 0, 1], [0, 0, 1]) = [[6, 8], [3, 4]]
-SparseSegmentSum([[1, 2]], [1], [0])                        : index 1 at 0 is outside [0,1)
+SparseSegmentSum([[1, 2]], [1], [0])                        : indices[0] is 1, outside [0,1)
 SparseSegmentSum([[1, 2]], [0, 0], [0])                     : 1 segment ids for 2 indices
 SparseSegmentMean([1, 2, 4], [0, 2, 1], [0, 0, 2])          = [2.5, 0, 2]
-SparseSegmentMean([1], [-1], [0])                           : index -1
+SparseSegmentMean([1], [-1], [0])                           : indices[0] is -1
 SparseSegmentSqrtN([1, 2, 3, 6], [0, 1, 2, 3], [0, 0, 0, 0]) = [6]
-SparseSegmentSqrtN([1], [0], [-1])                          : segment id -1 at 0 is negative
+SparseSegmentSqrtN([1], [0], [-1])                          : segment_ids[0] is -1, which is negative
 SparseSegmentSumWithNumSegments([1, 2, 4], [0, 2, 2], [0, 0, 2], 4) = [5, 0, 4, 0]
 SparseSegmentMeanWithNumSegments([1, 2, 4], [0, 2], [1, 1], 2) = [0, 2.5]
 SparseSegmentSqrtNWithNumSegments([1, 2, 4], [0, 2], [1, 1], 1) : segment id 1 is outside [0,1)

@@ -6,7 +6,7 @@ Slice(5, [], [])                                            = 5
 Slice([1, 2, 3], [2], [2])                                  : cannot take 2 elements from index 2 of dimension 0 of [3]
 Slice([1, 2, 3], [-1], [1])                                 : begin is -1 in dimension 0, expected at least 0
 Slice([1, 2, 3], [0], [-2])                                 : size is -2 in dimension 0
-Slice([1, 2, 3], [0, 0], [1, 1])                            : begin is [2], expected a number for each dimension of [3]
+Slice([1, 2, 3], [0, 0], [1, 1])                            : begin has shape [2], expected a number for each dimension of [3]
 StridedSlice([1, 2, 3, 4, 5], [1], [4], [2])                = [2, 4]
 StridedSlice([1, 2, 3, 4, 5], [-2], [-6], [-1])             = [4, 3, 2, 1]
 StridedSlice([1, 2, 3], [0], [0], [-1], begin_mask = 1, end_mask = 1) = [3, 2, 1]
@@ -25,4 +25,4 @@ StridedSlice([1, 2, 3], [0, 0], [1, 1], [1, 1], ellipsis_mask = 3) : ellipsis_ma
 StridedSlice([1, 2, 3], i64([4611686018427387904]), i64([-4611686018427387904]), i64([-4611686018427387904])) = [3]
 StridedSliceGrad([5], [1], [4], [2], [10, 20])              = [0, 10, 0, 20, 0]
 StridedSliceGrad([2, 2], [1], [2], [1], [7, 8], shrink_axis_mask = 1) = [[0, 0], [7, 8]]
-StridedSliceGrad([5], [1], [4], [2], [1, 2, 3])             : dy is [3], expected the slice's [2]
+StridedSliceGrad([5], [1], [4], [2], [1, 2, 3])             : dy has shape [3], expected the slice's [2]

@@ -12,7 +12,7 @@ BatchToSpaceND([[[1], [3]], [[2], [4]]], [2], [[0, 0]])     = [[[1], [2], [3], [
 BatchToSpaceND([[[0], [2]], [[1], [3]]], [2], [[1, 0]])     = [[[1], [2], [3]]]
 BatchToSpaceND([[[1]]], [2], [[0, 0]])                      : a batch of 1 is not a multiple of block size 2
 BatchToSpaceND([[[1]], [[2]]], [2], [[1, 2]])               : cannot crop 1 and 2 elements from the ends of dimension 1, which has 2
-SpaceToDepth([1, 2], block_size = 2)                        : input is [2], expected 4 dimensions
+SpaceToDepth([1, 2], block_size = 2)                        : input has shape [2], expected 4 dimensions
 SpaceToBatchND([[[1], [2]]], [2], [[1, 1]])                 = [[[0], [2]], [[1], [0]]]
 BatchToSpaceND([[[0], [2]], [[1], [0]]], [2], [[1, 1]])     = [[[1], [2]]]
 BatchToSpaceND([[[1]], [[2]]], [2], [[2, 1]])               : cannot crop 2 and 1 elements from the ends of dimension 1, which has 2

@@ -1,8 +1,8 @@
 # Sparse tensors; results of TensorFlow 2.21.
 SparseReorder(i64([[1, 0], [0, 1]]), [7, 8], i64([2, 2]))    = i64([[0, 1], [1, 0]]), [8, 7]
 SparseReorder(i64([[1, 0], [0, 2]]), [7, 8], i64([2, 2]))    : index 2 of entry 1 is outside [0,2) in dimension 1
-SparseReorder(i64([[1, 0]]), [7, 8], i64([2, 2]))            : values are [2], expected one for each of 1 indices
-SparseReorder(i64([[1, 0]]), [7], i64([2]))                  : indices are [1,2] for a dense shape that is [1]
+SparseReorder(i64([[1, 0]]), [7, 8], i64([2, 2]))            : values have shape [2], expected one for each of 1 indices
+SparseReorder(i64([[1, 0]]), [7], i64([2]))                  : indices have shape [1,2] and dense_shape [1], expected [n,rank] and [rank]
 SparseReorder(i64([[0, 0]]), [7], i64([-2, 1]))              : the dense shape has dimension -2
 SparseReorder(i64([[0, 0]]), [7], i64([4611686018427387904, 4])) : the dense shape has more than
 SparseReshape(i64([[0, 1], [1, 0]]), i64([2, 3]), i64([3, -1])) = i64([[0, 1], [1, 1]]), i64([3, 2])

@@ -1,7 +1,7 @@
 # Summaries; the bytes are those of TensorFlow 2.21.
 ScalarSummary(["a"], f32([1]))                               = "\n\x08\n\x01a\x15\x00\x00\x80?"
 ScalarSummary("b", f32(2))                                   = "\n\x08\n\x01b\x15\x00\x00\x00@"
-ScalarSummary(["a", "b"], f32([1]))                          : tags are [2] and values [1], expected equal shapes
+ScalarSummary(["a", "b"], f32([1]))                          : tags have shape [2] and values [1], expected equal shapes
 MergeSummary(["\n\x08\n\x01a\x15\x00\x00\x80?", "\n\x08\n\x01b\x15\x00\x00\x00@"]) = "\n\x08\n\x01a\x15\x00\x00\x80?\n\x08\n\x01b\x15\x00\x00\x00@"
 MergeSummary(["\n\x08\n\x01a\x15\x00\x00\x80?", "\n\x08\n\x01a\x15\x00\x00\x00@"]) : input 1: tag 'a' is in more than one summary
 MergeSummary(["\n\x0899"])                                   : input 0: the summary is damaged

@@ -11,7 +11,7 @@ Substr("hello", 5, 1)                                       = ""
 Substr("hello", 1, -1)                                      = "ello"
 Substr("héllo", 1, 2, unit = "UTF8_CHAR")                   = "él"
 Substr("hello", 6, 1)                                       : pos 6 is outside string 0 of length 5
-Substr("hello", [1], 1)                                     : pos is [1] and len [], expected equal shapes
+Substr("hello", [1], 1)                                     : pos has shape [1] and len [], expected equal shapes
 DecodeRaw(["abc", "ABC"], out_type = u8)                    = [[97, 98, 99], [65, 66, 67]]
 DecodeRaw("ab", out_type = i16)                             = [25185]
 DecodeRaw("ab", out_type = i16, little_endian = false)      = [24930]

@@ -13,5 +13,5 @@ UnsortedSegmentJoin([["a"], ["b"]], [[0], [1]], 2)          = ["a", "b"]
 UnsortedSegmentJoin(["a", "b"], [0, 2], 2)                  : segment_ids element 1 is 2, expected a segment of [0,2)
 UnsortedSegmentJoin(["a", "b"], [-1, 0], 2)                 : segment_ids element 0 is -1
 UnsortedSegmentJoin("a", 0, 2)                              : segment_ids is a scalar
-UnsortedSegmentJoin(["a", "b"], [0, 0, 0], 2)               : segment_ids is [3], expected the first dimensions of inputs [2]
+UnsortedSegmentJoin(["a", "b"], [0, 0, 0], 2)               : segment_ids has shape [3], expected the first dimensions of inputs [2]
 UnsortedSegmentJoin(["", "a", "", "b"], [0, 0, 0, 0], 1, separator = "+") = ["a++b"]

@@ -7,8 +7,8 @@ StringStrip([" a b\t\n", "", "  "])                         = ["a b", "", ""]
 EncodeBase64(["a", "ab?~", ""])                             = ["YQ", "YWI_fg", ""]
 EncodeBase64("a", pad = true)                               = "YQ=="
 DecodeBase64(["YQ", "YQ==", "YWI_fg", ""])                  = ["a", "a", "ab?~", ""]
-DecodeBase64(["a+/b"])                                      : string 0: not base64 in the alphabet for URLs
-DecodeBase64("YQ=")                                         : not base64
+DecodeBase64(["a+/b"])                                      : string 0: not URL-safe base64
+DecodeBase64("YQ=")                                         : not URL-safe base64
 StringToHashBucketFast(["", "a", "hello world", "0123456789abcdef0123456789abcdef", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"], num_buckets = 1000) = i64([263, 939, 11, 840, 619])
 StringToHashBucket(["", "a", "hello world"], num_buckets = 1000) = i64([899, 868, 655])
 StringToHashBucketStrong(["", "a", "hello world"], num_buckets = 1000, key = [1, 2]) = i64([435, 646, 446])

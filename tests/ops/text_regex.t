@@ -20,6 +20,6 @@ RegexReplace("a", "a{1001}", "x")                           : a wrong number of 
 RegexReplace("a", "((((a{100}){100}){100}){100}){100}", "x") : more than 65536 instructions
 RegexReplace("a", "a", "\\1")                               = "a"
 RegexReplace("a", "a", "\\x")                               : rewrite has a backslash at byte 0
-RegexReplace("a", ["a"], "x")                               : input 1 is [1], expected a scalar
+RegexReplace("a", ["a"], "x")                               : input 1 has shape [1], expected a scalar
 StaticRegexFullMatch("a", pattern = "\\pL")                 : classes of Unicode and single bytes are not available
 RegexReplace("é日", "\\B", "-")                              = "-é-日-"

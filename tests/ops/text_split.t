@@ -2,7 +2,7 @@
 StringSplitV2(["a b", "", " c  d "], "")                    = i64([[0, 0], [0, 1], [2, 0], [2, 1]]), ["a", "b", "c", "d"], i64([3, 2])
 StringSplitV2(["a--b--", "x"], "--")                        = i64([[0, 0], [0, 1], [0, 2], [1, 0]]), ["a", "b", "", "x"], i64([2, 3])
 StringSplitV2(["a b c"], " ", maxsplit = 1)                 = i64([[0, 0], [0, 1]]), ["a", "b c"], i64([1, 2])
-StringSplitV2("a", " ")                                     : input 0 is [], expected a vector
+StringSplitV2("a", " ")                                     : input 0 has shape [], expected a vector
 StringSplit(["a,b-c", ",,"], ",-")                          = i64([[0, 0], [0, 1], [0, 2]]), ["a", "b", "c"], i64([2, 3])
 StringSplit(["a,", ""], ",", skip_empty = false)            = i64([[0, 0], [0, 1]]), ["a", ""], i64([2, 2])
 StringSplit(["ab"], "")                                     = i64([[0, 0], [0, 1]]), ["a", "b"], i64([1, 2])

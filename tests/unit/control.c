@@ -148,7 +148,7 @@ static void mistakes_are_told_in_the_programs_words(void **state)
 			"`next` is missing: the body does not give 'i' a value for the next iteration"},
 		{"a, b = loop (i = 0, j = 0) while i < n { next i + 1 }\n", "the loop carries 2 values, but `next` has 1"},
 		{"a = loop (i = 0) while i < n { next i + 1, i }\n", "the loop carries 1 value, but `next` has 2"},
-		{"a = loop (i = 0) while i < n {\n  next i + 1\n  next i\n}\n", "a body has only one `next`"},
+		{"a = loop (i = 0) while i < n {\n  next i + 1\n  next i\n}\n", "a body may have only one `next`"},
 		{"a = loop (i = 0) while i < n { next f32(i) }\n",
 			"'i' begins as i32[], but its next value is f32[]: cast one of them"},
 		{"a = loop (i = 0) while i < n { next 1.5 }\n", "'i' begins as i32[]: 1.5 is not an integer, as i32 requires"},
@@ -218,7 +218,7 @@ static void a_loop_whose_condition_cannot_change_is_warned_of(void **state)
 {
 	(void)state;
 	assert_string_equal(warning_of("input c: bool[]\noutput y = loop (v = 1.0) while c { next v * 2 }\n"),
-		"t.dfg:2:33: warning: 'c' does not change between iterations: this loop has no iteration, or no end\n"
+		"t.dfg:2:33: warning: 'c' does not change between iterations, so this loop either never begins or never ends\n"
 		"    output y = loop (v = 1.0) while c { next v * 2 }\n                                    ^");
 	assert_non_null(strstr(warning_of("input x: f32[]\noutput y = loop (v = x) while x < 3 and x > 1 { next v * 2 }\n"),
 		"t.dfg:2:37: warning: no value that the condition reads changes between iterations"));

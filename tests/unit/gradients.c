@@ -279,7 +279,7 @@ static bool is_differentiable(const struct dfg_op *op)
  */
 static bool is_missing(const struct dfg_err *err)
 {
-	static const char *const words[] = {"no gradient", "gradient is prevented", "has no diagonals"};
+	static const char *const words[] = {"no gradient", "graph forbids this gradient", "has no diagonals"};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strstr(err->text, words[i]))
 			return true;

@@ -77,7 +77,7 @@ static void elements_are_of_one_type_and_of_the_shape_that_was_declared(void **s
 	(void)state;
 	refuses(ARRAY("") "f = TensorArrayWriteV3(h, 0, 1, f)\n" SIZE, "the array contains f32, expected i32");
 	refuses(ARRAY("") "y = TensorArrayReadV3(h, 0, f, dtype = i32)\n", "the array contains f32, expected i32");
-	refuses(ARRAY(", element_shape = [2]") WRITE("0", "[1]") SIZE, "elements are [2], expected [1]");
+	refuses(ARRAY(", element_shape = [2]") WRITE("0", "[1]") SIZE, "elements have shape [2], expected [1]");
 	refuses(ARRAY(", identical_element_shapes = true") WRITE("0", "[1]") WRITE("1", "[1, 2]") SIZE,
 		"element 1 is [2], expected [1]");
 	refuses(ARRAY("") WRITE("0", "[1]") WRITE("1", "[1, 2]") GATHER("[0, 1]", ""), "cannot stack elements [1] and [2]");

@@ -22,7 +22,7 @@ static void what_is_pushed_is_there(void **state)
 		"[2] a bc");
 	refuses("l = EmptyTensorList(i32([]), 1, element_dtype = f32)\n" PUSH("1") PUSH("2") LENGTH,
 		"the list is full: its max_num_elements is 1");
-	refuses(EMPTY("[2]") PUSH("[1]") LENGTH, "elements are [2], expected [1]");
+	refuses(EMPTY("[2]") PUSH("[1]") LENGTH, "elements have shape [2], expected [1]");
 	refuses(EMPTY("i32([])") "l = TensorListPushBack(l, 1)\n" LENGTH, "the list contains f32, expected i32");
 }
 

@@ -150,8 +150,8 @@ static void an_index_outside_changes_nothing(void **state)
 	struct dfg_edge read = read_of(v);
 	fails(step(NULL, add.node, NULL), DFG_DATA, "variable 'v' is not initialised");
 	do_step(init);
-	fails(step(NULL, add.node, NULL), DFG_DATA, "variable 'v': index 3 at 1 is outside [0,3)");
-	fails(step(NULL, less.node, NULL), DFG_DATA, "variable 'v': index -1 at 1 is outside [0,3)");
+	fails(step(NULL, add.node, NULL), DFG_DATA, "variable 'v': indices[1] is 3, outside [0,3)");
+	fails(step(NULL, less.node, NULL), DFG_DATA, "variable 'v': indices[1] is -1, outside [0,3)");
 	EXPECT(read, 1, 2, 3);
 }
 

@@ -97,7 +97,7 @@ static struct dfg_err *gather(struct dfg_group *group, struct group_bucket *buck
 {
 	size_t size = dfg_dtype_size(bucket->sum.dtype), bytes = length_of(group, bucket, slice) * size;
 	if (bucket->arrived[slice])
-		return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends its sum twice", bucket->number, group->owner[slice]);
+		return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sent its sum twice", bucket->number, group->owner[slice]);
 	bucket->arrived[slice] = true;
 	if (bytes)
 		memcpy((char *)bucket->gathered->data + dfg_slice_first(group, bucket, slice) * size, data, bytes);
@@ -392,7 +392,8 @@ static struct dfg_err *deliver(
 	struct dfg_err *err = NULL;
 	if (bucket->shared || bucket->earlies == EARLY_MOST)
 		err = bucket->shared
-				  ? DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends values, but the replicas share memory",
+				  ? DFG_ERR(DFG_PROTOCOL,
+						"bucket %u: replica %u sent values over its link, although the replicas share memory",
 						bucket->number, from)
 				  : DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends more than %d messages ahead of its step",
 						bucket->number, from, EARLY_MOST);

@@ -4,8 +4,8 @@
 
 static struct dfg_err *differ(const struct dfg_tensor *a, const struct dfg_tensor *b)
 {
-	return DFG_ERR(DFG_DATA, "shards give %s and %s, which cannot be merged", dfg_type_words(a->dtype, &a->shape).s,
-		dfg_type_words(b->dtype, &b->shape).s);
+	return DFG_ERR(DFG_DATA, "the shards have values of shapes %s and %s, which cannot be merged",
+		dfg_type_words(a->dtype, &a->shape).s, dfg_type_words(b->dtype, &b->shape).s);
 }
 
 static const struct dfg_tensor *first_of(const struct dfg_tensor *value, uint32_t shards)

@@ -37,8 +37,7 @@ struct dfg_err *dfg_group_pick(struct dfg_group *group, const bool *taken)
 	if (!dfg_reserve(&group->taken, &group->taken_capacity, shards, sizeof *group->taken))
 		return dfg_no_memory("a step of some shards");
 	memcpy(group->taken, taken, shards * sizeof *taken);
-	return dfg_group_taken(group).rows ? NULL
-									   : DFG_ERR(DFG_DATA, "none of the shards whose contributions are taken has rows");
+	return dfg_group_taken(group).rows ? NULL : DFG_ERR(DFG_DATA, "no shard that contributes to the update has rows");
 }
 
 void dfg_group_find_owners(struct dfg_group *group)

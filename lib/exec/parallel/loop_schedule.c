@@ -240,7 +240,8 @@ struct dfg_err *dfg_loop_schedule_find(
 	struct scheduling s = {.loop = loop, .cut = cut};
 	*out = (struct dfg_loop_schedule){0};
 	if (loop->n >= INT32_MAX)
-		return DFG_ERR(DFG_DATA, "the loop has %" PRId64 " iterations: blocks allow less than %d", loop->n, INT32_MAX);
+		return DFG_ERR(
+			DFG_DATA, "the loop has %" PRId64 " iterations, but --blocks allows fewer than %d", loop->n, INT32_MAX);
 	struct dfg_err *err = schedule(&s, out);
 	end(&s);
 	if (err)

@@ -101,7 +101,7 @@ static struct dfg_err *number_by_order(struct dfg_row_table *table, uint32_t arr
 		dfg_free(part[a]);
 	dfg_free(part);
 	dfg_free(all);
-	return fits ? NULL : dfg_no_memory("the rows of a loop");
+	return fits ? NULL : dfg_no_memory("the rows that a parallel loop accesses");
 }
 
 struct dfg_err *dfg_row_table_init(const struct dfg_loop_iterations *loop, uint32_t array, struct dfg_row_table *table)
@@ -112,7 +112,7 @@ struct dfg_err *dfg_row_table_init(const struct dfg_loop_iterations *loop, uint3
 	table->least = dfg_zeros(table->n_key + 1, sizeof *table->least);
 	table->stride = dfg_zeros(table->n_key + 1, sizeof *table->stride);
 	if (!table->least || !table->stride)
-		return dfg_no_memory("the rows of a loop");
+		return dfg_no_memory("the rows that a parallel loop accesses");
 	if (uses > INT32_MAX)
 		return DFG_ERR(DFG_DATA, "the iterations access more than %d rows of an array", INT32_MAX);
 	for (uint32_t k = 0; k < table->n_key; k++)
@@ -124,7 +124,7 @@ struct dfg_err *dfg_row_table_init(const struct dfg_loop_iterations *loop, uint3
 	while (table->is_hashed && table->slots < 2 * uses)
 		table->slots *= 2;
 	table->use = dfg_zeros(table->slots + 1, sizeof *table->use);
-	return table->use ? NULL : dfg_no_memory("the rows of a loop");
+	return table->use ? NULL : dfg_no_memory("the rows that a parallel loop accesses");
 }
 
 void dfg_row_table_release(struct dfg_row_table *table)

@@ -83,7 +83,7 @@ struct dfg_err *dfg_keyed_store_reach(
 {
 	uint32_t number;
 	if (dfg_keyed_store_find(store, key, out_entry) == DFG_ENTRY_SPENT)
-		return DFG_ERR(DFG_BUG, "the value of a key is requested after it was dropped");
+		return DFG_ERR(DFG_BUG, "internal error: a saved value is requested after it was dropped");
 	if (*out_entry)
 		return NULL;
 	if (store->used >= store->capacity - store->capacity / 4)

@@ -126,7 +126,9 @@ static struct dfg_err *narrow(struct dfg_gradient_frames *m, struct dfg_edge *ed
 			DFG_TRY(switch_by(m, edge, &at, condition));
 	}
 	if (at.set != set)
-		return DFG_ERR(DFG_DATA, "'%.200s' is dead where its gradient requires it", node_of(m, edge->node)->name);
+		return DFG_ERR(DFG_DATA,
+			"'%.200s' is computed in one branch only, and its gradient requires it outside that branch",
+			node_of(m, edge->node)->name);
 	return NULL;
 }
 
@@ -171,8 +173,8 @@ static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edg
 	struct dfg_location at;
 	DFG_TRY(dfg_gradient_location(m, *edge, &at));
 	if (!dfg_loop_within(&m->loops, loop, at.loop))
-		return DFG_ERR(
-			DFG_DATA, "'%.200s' is in a loop that does not contain its gradient", node_of(m, edge->node)->name);
+		return DFG_ERR(DFG_DATA, "a gradient outside the loop of '%.200s' requires its value in each iteration",
+			node_of(m, edge->node)->name);
 	while (at.loop != loop) {
 		uint32_t step = loop;
 		while (m->loops.loop[step].parent != at.loop)
@@ -345,7 +347,8 @@ static struct dfg_err *find_need(
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	if (!m->loop[location->loop].frame)
-		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that does not contain its gradient", node->name);
+		return DFG_ERR(
+			DFG_DATA, "a gradient outside the loop of '%.200s' requires its value in each iteration", node->name);
 	DFG_TRY(dfg_cotangent_location(m, edge, location));
 	if (is_index(m, edge, location->loop)) {
 		*out_edge = m->loop[location->loop].index;

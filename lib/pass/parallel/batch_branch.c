@@ -125,19 +125,19 @@ struct dfg_err *dfg_batch_merge(struct dfg_batch *b, uint32_t n)
 	const struct dfg_node node = b->builder->graph->node[n];
 	uint32_t side[2];
 	if (node.n_in != 2 || reads_number(b, n))
-		return dfg_batch_refuse(b, n, "a branch with more than two sides depends on the iteration");
+		return dfg_batch_refuse(b, n, "a branch with more than two arms depends on the iteration");
 	for (uint32_t e = 0; e < 2; e++) {
 		DFG_TRY(side_of(b, n, e, &side[e]));
 		if (side[e] == DFG_NONE)
-			return dfg_batch_refuse(b, n, "its sides are not those of one condition");
+			return dfg_batch_refuse(b, n, "its inputs are not the arms of one condition");
 	}
 	const struct dfg_condition *first = &b->liveness->condition[side[0]], *second = &b->liveness->condition[side[1]];
 	if (!dfg_edge_same(first->predicate, second->predicate) || first->sides != 2 || first->side == second->side)
-		return dfg_batch_refuse(b, n, "its sides are not those of one condition");
+		return dfg_batch_refuse(b, n, "its inputs are not the arms of one condition");
 	if (dfg_batch_of(b, first->predicate).varies)
 		return select_value(b, n, first->predicate, node.in[first->side ? 0 : 1], node.in[first->side ? 1 : 0]);
 	const struct dfg_batched value[2] = {dfg_batch_of(b, node.in[0]), dfg_batch_of(b, node.in[1])};
 	if (!value[0].varies || !value[1].varies)
-		return dfg_batch_refuse(b, n, "the value of one side only depends on the iteration");
+		return dfg_batch_refuse(b, n, "only one of its arms has a value that depends on the iteration");
 	return dfg_batch_copy(b, n, (struct dfg_edge[]){value[0].edge, value[1].edge}, true);
 }

@@ -129,7 +129,7 @@ static struct dfg_err *with_count(struct dfg_batch *b, uint32_t n, uint32_t e, s
 	struct dfg_edge part[3] = {b->count, node.in[e]};
 	const struct dfg_attr to = DFG_ATTR_T("DstT", DFG_I32);
 	if (varies(b, n, e))
-		return dfg_batch_refuse(b, n, "a shape varies");
+		return dfg_batch_refuse(b, n, "the shape of one of its inputs depends on the iteration");
 	if (dfg_batch_fact(b, node.in[e])->dtype != DFG_I32)
 		DFG_TRY(dfg_batch_build(b, n, "Cast", &node.in[e], 1, &to, 1, &part[1]));
 	DFG_TRY(dfg_batch_int(b, 0, &part[2]));
@@ -254,7 +254,7 @@ static struct dfg_err *gather(struct dfg_batch *b, uint32_t n)
 		along = axis->v[0];
 	}
 	if (!data)
-		return along || batch ? dfg_batch_refuse(b, n, "it gathers along another axis than the first")
+		return along || batch ? dfg_batch_refuse(b, n, "it gathers along an axis other than the first")
 							  : dfg_batch_copy(b, n, in, true);
 	DFG_TRY(dfg_batch_rank(b, n, node.in[0], &rank));
 	if (batch < 0 || (batch && !indices))
@@ -373,13 +373,15 @@ struct dfg_err *dfg_batch_apply(struct dfg_batch *b, uint32_t n)
 	if (op->flags & DFG_READS && gathers_only_indices(b, n))
 		return copy(b, n);
 	if (dfg_role_is_structural(op->role) || (op->flags & (DFG_STATEFUL | DFG_READS | DFG_WRITES)))
-		return dfg_batch_refuse(
-			b, n, dfg_role_is_structural(op->role) ? "a loop depends on the iteration" : "it has no rule for slices");
+		return dfg_batch_refuse(b, n,
+			dfg_role_is_structural(op->role) ? "a loop depends on the iteration"
+											 : "dfg has no rule by which it runs for several iterations at once");
 	if (op->role == DFG_IDENTITY || op->means == DFG_MEANS_ZEROS || op->means == DFG_MEANS_ONES)
 		return copy(b, n);
 	if (op->row)
 		return elementwise(b, n);
 	if (op->reducer)
 		return along_axes(b, n);
-	return op->rows ? by_rows(b, n) : dfg_batch_refuse(b, n, "it has no rule for slices");
+	return op->rows ? by_rows(b, n)
+					: dfg_batch_refuse(b, n, "dfg has no rule by which it runs for several iterations at once");
 }

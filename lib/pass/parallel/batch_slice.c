@@ -45,7 +45,7 @@ static struct dfg_err *begin_of(struct dfg_batch *b, uint32_t n, uint32_t k, str
 	const struct dfg_graph *graph = b->builder->graph;
 	const struct dfg_node *pack = &graph->node[graph->node[n].in[1].node];
 	if (!dfg_node_means(pack, DFG_MEANS_PACKED) || k >= pack->n_in || dfg_batch_fact(b, pack->in[k])->shape.rank)
-		return dfg_batch_refuse(b, n, "its bounds vary and are not packed from scalars");
+		return dfg_batch_refuse(b, n, "its bounds depend on the iteration and are not packed from scalars");
 	*out = pack->in[k];
 	return NULL;
 }
@@ -91,7 +91,8 @@ static struct dfg_err *gather(struct dfg_batch *b, uint32_t n, uint32_t axes)
 	struct dfg_edge index[AXES_MOST], in[3] = {data.edge};
 	const struct dfg_attr attr[] = {DFG_ATTR_I("axis", -1), DFG_ATTR_I("batch_dims", data.varies)};
 	if (data.varies && axes > 1)
-		return dfg_batch_refuse(b, n, "it takes elements at several indices that vary of a value that varies");
+		return dfg_batch_refuse(
+			b, n, "it takes elements at several indices of a value, and both depend on the iteration");
 	for (uint32_t k = 0; k < axes; k++)
 		DFG_TRY(index_of(b, n, k, data.varies, &index[k]));
 	if (axes == 1) {
@@ -129,6 +130,6 @@ struct dfg_err *dfg_batch_slice(struct dfg_batch *b, uint32_t n)
 	if (!dfg_batch_of(b, node.in[1]).varies)
 		return slice_each(b, n, &m);
 	if (!takes_leading(b, &node, &m, &axes))
-		return dfg_batch_refuse(b, n, "the bounds of a slice vary");
+		return dfg_batch_refuse(b, n, "the bounds of a slice depend on the iteration");
 	return gather(b, n, axes);
 }

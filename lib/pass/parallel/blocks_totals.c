@@ -29,7 +29,8 @@ static struct dfg_err *neutral(
 									  : INFINITY,
 			out);
 	if (dtype != DFG_I32 && dtype != DFG_I64)
-		return DFG_ERR(DFG_DATA, "accumulators of %s by max and min have no blocks", dfg_dtype_name(dtype));
+		return DFG_ERR(
+			DFG_DATA, "accumulators of %s by max or min cannot be divided into blocks", dfg_dtype_name(dtype));
 	return dfg_build_ints(builder, scope, dtype, NULL, is_max ? &least : &most, out);
 }
 
@@ -80,7 +81,7 @@ struct dfg_err *dfg_blocking_partials(struct dfg_blocking *k)
 		if (!loop->array[access->array].is_accumulator)
 			continue;
 		if (!dfg_batch_has_partial(&b->builder->graph->node[access->node]))
-			return dfg_batch_refuse(b, access->node, "updates of an accumulator by it have no blocks");
+			return dfg_batch_refuse(b, access->node, "an accumulator that it updates cannot be divided into blocks");
 		b->update_of[access->node] = a + 1;
 		DFG_TRY(make_partial(k, a));
 	}

@@ -23,7 +23,10 @@ static struct dfg_err *number_of(const struct join *j, const struct dfg_node *no
 		return DFG_ERR(
 			DFG_DATA, NODE_WORDS "attribute '_dfg_edge' is missing, so the graph is not a part of a plan", NODE(node));
 	if (edge->value.i < 0 || edge->value.i >= j->nodes)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "has transfer number %lld, but a plan of %u nodes has fewer transfers",
+		return DFG_ERR(DFG_DATA,
+			NODE_WORDS
+			"attribute '_dfg_edge' is %lld, expected the number of a transfer, from 0 to less than %u (the nodes of "
+			"the plan)",
 			NODE(node), (long long)edge->value.i, j->nodes);
 	*out_number = (uint32_t)edge->value.i;
 	return NULL;

@@ -147,7 +147,7 @@ static struct dfg_err *name_loops(struct cut *c)
 		c->distributed[l].path =
 			dfg_arena_print(c->arena, "%s%s%.*s", outer, *outer ? "/" : "", (int)loop->name.length, loop->name.s);
 		if (!c->distributed[l].path)
-			return dfg_no_memory("the loops of the parts");
+			return dfg_no_memory("the loops of the partitioned graph");
 	}
 	return NULL;
 }
@@ -201,7 +201,8 @@ static struct dfg_err *add_start(struct cut *c, uint32_t device)
 		return NULL;
 	struct dfg_node node = {.op_name = "Const", .attr = (struct dfg_attr *)attr, .n_attr = 2};
 	node.name = dfg_arena_print(c->arena, "_dfg/start/%u", device);
-	return node.name ? dfg_cut_add(c, &node, device, &c->start[device]) : dfg_no_memory("the loops of the parts");
+	return node.name ? dfg_cut_add(c, &node, device, &c->start[device])
+					 : dfg_no_memory("the loops of the partitioned graph");
 }
 
 /* The node in the enclosing loop that the control loop enters from. */
@@ -237,7 +238,7 @@ static struct dfg_err *ring_attrs(const struct cut *c, uint32_t loop, int which,
 {
 	struct dfg_attr *attr = dfg_arena_zeros(c->arena, 3, sizeof *attr);
 	if (!attr)
-		return dfg_no_memory("the loops of the parts");
+		return dfg_no_memory("the loops of the partitioned graph");
 	attr[node->n_attr++] =
 		which == EVALUATION ? DFG_ATTR_I("N", 2) : (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
 	if (which == EVALUATION)
@@ -260,7 +261,7 @@ static struct dfg_err *add_control(struct cut *c, uint32_t loop, uint32_t device
 		node.name = dfg_arena_print(c->arena, "_dfg/loop/%u/%u/%s", loop, device, ring[i].name);
 		node.in = dfg_arena_zeros(c->arena, 2, sizeof *node.in);
 		if (!node.name || !node.in)
-			return dfg_no_memory("the loops of the parts");
+			return dfg_no_memory("the loops of the partitioned graph");
 		for (uint32_t e = 0; e < node.n_in; e++)
 			node.in[e] = (struct dfg_edge){first + (uint32_t)ring[i].in[e].node, ring[i].in[e].port};
 		if (i == ENTER)
@@ -292,7 +293,7 @@ static struct dfg_err *find_shapes(struct cut *c)
 {
 	uint32_t *order = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *order);
 	if (!order)
-		return dfg_no_memory("the loops of the parts");
+		return dfg_no_memory("the loops of the partitioned graph");
 	DFG_TRY(dfg_loops_order(c->graph, &c->loops, &c->scratch, order));
 	DFG_TRY(dfg_builder_init(&c->builder, c->graph));
 	DFG_TRY(dfg_loop_shapes(&c->builder, &c->loops, order, &c->scratch));
@@ -316,7 +317,7 @@ struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
 	c->is_copied = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_copied);
 	c->is_uneven = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_uneven);
 	if (!c->distributed || !c->control || !c->start || !c->is_copied || !c->is_uneven)
-		return dfg_no_memory("the loops of the parts");
+		return dfg_no_memory("the loops of the partitioned graph");
 	if (c->loops.count == 1)
 		return NULL;
 	for (uint32_t d = 0; d < c->options->devices; d++)

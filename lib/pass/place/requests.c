@@ -102,7 +102,7 @@ static void note_left(const struct dfg_placing *p, const struct file_request *fi
 		return;
 	dfg_text_add(notes, "node '%.200s' ", node->name);
 	if (file->count > 1)
-		dfg_text_add(notes, "and %u more ask", file->count - 1);
+		dfg_text_add(notes, "and %u more nodes ask", file->count - 1);
 	else
 		dfg_text_add(notes, "asks");
 	dfg_text_add(

@@ -205,7 +205,7 @@ static struct dfg_err *not_real(const struct replicate *r, uint32_t n, const cha
 	struct dfg_text path = {0};
 	dfg_local_path(&r->local, n, &path);
 	struct dfg_err *err = DFG_ERR(DFG_DATA,
-		"variable '%.200s' would be assigned a value of one shard, and %s has no mean over shards: %s", variable,
+		"variable '%.200s' is assigned a value that differs between shards, and %s values have no mean: %s", variable,
 		dfg_dtype_name(dtype), path.s ? path.s : "");
 	dfg_text_release(&path);
 	return err;

@@ -232,7 +232,7 @@ static struct dfg_err *freeze_reader(struct freezing *f, uint32_t n, enum dfg_dt
 	if (!was_resource)
 		return NULL; /* it takes the value of a ref */
 	return DFG_ERR(DFG_DATA,
-		"node '%s' (%s) requires the variable itself, which therefore cannot become a constant: name "
+		"node '%s' (%s) requires the variable itself, so the variable cannot become a constant: name "
 		"outputs that do not depend on this node, by --fetch",
 		node->name, node->op_name);
 }

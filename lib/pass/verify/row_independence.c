@@ -74,7 +74,7 @@ static const char *elementwise(const struct dfg_infer *node, uint64_t by_row)
 	for (int i = 0; i < node->call->n_in; i++) {
 		const struct dfg_shape *in = node->in[i];
 		if ((by_row >> i & 1) ? in->rank != rank : in->rank == rank && in->dim[0] != 1)
-			return "it broadcasts the batch along another axis";
+			return "it broadcasts the batch along an axis other than the first";
 	}
 	return NULL;
 }
@@ -207,7 +207,7 @@ static const char *flow(const struct analysis *a, const struct dfg_node *node, u
 		return "control flow depends on the batch";
 	for (uint32_t i = 0; a->is_settled && node->op->role == DFG_MERGE && i < node->n_in; i++)
 		if (kind_of(a, node->in[i]) == DFG_ROWS_NONE)
-			return "its value has a row for each of the batch on one side only";
+			return "only one of its branches gives a value with a row for each sample of the batch";
 	return NULL;
 }
 
@@ -262,7 +262,7 @@ static void feed(struct analysis *a, struct dfg_edge edge)
 	a->is_fed[number(a, edge)] = true;
 	if (!has_rows) {
 		a->culprit[edge.node] = edge.node;
-		a->why[edge.node] = "the input has no leading dimension of any extent";
+		a->why[edge.node] = "the input's leading dimension is fixed, expected one of any size";
 	}
 }
 
