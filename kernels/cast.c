@@ -121,10 +121,12 @@ static struct dfg_err *bitcast_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
+#define BITS "numeric|qi8|qu8|qi16|qu16|qi32"
+
 const struct dfg_op dfg_op_Bitcast = {
 	.name = "Bitcast",
 	.doc = "the same bits as elements of another type",
-	.sig = "<T: numeric, type: numeric>(input: T) -> (output: type)",
+	.sig = "<T: " BITS ", type: " BITS ">(input: T) -> (output: type)",
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = bitcast_shape,
 	.run = bitcast_run,

@@ -24,6 +24,7 @@ DFG = os.path.abspath(os.environ.get("DFG", os.path.join(ROOT, "build", "dfg")))
 BATCH = 40  # draws of one graph
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # the op's own kernel is the reference, not oneDNN's, which takes fewer shapes
 warnings.simplefilter("ignore")
 try:
     import numpy
@@ -33,6 +34,8 @@ except ImportError:
     print("TensorFlow is not installed")
     sys.exit(77)
 tf = tensorflow.compat.v1
+
+PLAIN = {"qint8": "int8", "quint8": "uint8", "qint16": "int16", "quint16": "uint16", "qint32": "int32"}
 
 
 def add_draw(draw, op, name):
@@ -46,7 +49,10 @@ def add_draw(draw, op, name):
         feeds[port + ":0"] = value
         if k in draw.get("grad", ()):
             wrt.append(fed)
-        return tf.cast(fed, draw["cast"][k], name=port + "c") if k in draw.get("cast", {}) else fed
+        if k in draw.get("cast", {}):
+            to = tf.as_dtype(draw["cast"][k])
+            return tf.bitcast(fed, to, name=port + "c") if to.is_quantized else tf.cast(fed, to, name=port + "c")
+        return fed
 
     for k, arg in enumerate(op_def_registry.get(op).input_arg):
         value, port = draw["inputs"][k], f"{name}/x{k}"
@@ -57,6 +63,8 @@ def add_draw(draw, op, name):
     result = getattr(tensorflow.raw_ops, op)(**arguments, name=name)
     outputs = tensorflow.nest.flatten(result)
     outputs = [tf.cast(y, tf.float32, name=f"{name}/y{j}") if y.dtype == tf.bfloat16 else y for j, y in enumerate(outputs)]
+    outputs = [tf.bitcast(y, PLAIN[y.dtype.name], name=f"{name}/y{j}") if y.dtype.is_quantized else y
+               for j, y in enumerate(outputs)]
     # Strings that end in zero bytes are not in a file of arrays.
     outputs = [tf.io.encode_base64(y, name=f"{name}/b{j}") if draw.get("base64") and y.dtype == tf.string else y
                for j, y in enumerate(outputs)]

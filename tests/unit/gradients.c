@@ -47,6 +47,11 @@ static const struct {
 	{"FakeQuantWithMinMaxVarsPerChannel", 0, false},
 	{"FakeQuantWithMinMaxVarsPerChannel", 1, false},
 	{"FakeQuantWithMinMaxVarsPerChannel", 2, false},
+	{"QuantizeAndDequantizeV2", 0, false},
+	{"QuantizeAndDequantizeV2", 1, false},
+	{"QuantizeAndDequantizeV2", 2, false},
+	{"QuantizeAndDequantizeV3", 0, false},
+	{"QuantizeAndDequantizeV4", 0, false},
 	{"FusedBatchNorm", 0, false}, /* only the first output passes a derivative on */
 	{"FusedBatchNorm", 3, false},
 	{"FusedBatchNorm", 4, false},
