@@ -13,6 +13,9 @@
 
 extern char **environ;
 
+static volatile sig_atomic_t running; /* the pid of the program; 0: none */
+static volatile sig_atomic_t no_more; /* dfg_child_end() was called */
+
 static struct dfg_err *spawn(const char *const *argument, const posix_spawn_file_actions_t *actions, pid_t *out_pid)
 {
 	posix_spawnattr_t attributes;
@@ -64,19 +67,49 @@ static bool ends_within(pid_t pid, double seconds, int *out_how)
 	return true;
 }
 
+/* A program that has ended stays a zombie here, so that dfg_child_run() gets its status, and its process group is its own. */
+static bool has_ended(pid_t pid)
+{
+	siginfo_t end = {.si_pid = 0};
+	return waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid;
+}
+
+void dfg_child_end(void)
+{
+	const struct timespec pause = {0, 1000000};
+	const int kept = errno;
+	const pid_t pid = running;
+	no_more = 1;
+	if (pid) {
+		kill(-pid, SIGTERM);
+		for (int i = 0; i < 1000 && !has_ended(pid); i++)
+			nanosleep(&pause, NULL);
+		kill(-pid, SIGKILL);
+	}
+	errno = kept;
+}
+
 struct dfg_err *dfg_child_run(const char *const *argument, bool talks, double seconds, int *out_status)
 {
 	enum { DEADLINE = 124, SIGNALS = 128 };
 	pid_t pid;
 	int how = 0;
+	*out_status = DFG_CHILD_ENDED;
+	if (no_more)
+		return NULL;
 	DFG_TRY(start(argument, talks, &pid));
-	if (!ends_within(pid, seconds, &how)) {
+	running = pid;
+	if (no_more)
+		dfg_child_end(); /* it was called before the pid was known */
+	const bool in_time = ends_within(pid, seconds, &how);
+	running = 0;
+	if (!in_time) {
 		kill(-pid, SIGKILL);
 		while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
 			continue;
-		*out_status = DEADLINE;
-		return NULL;
 	}
-	*out_status = WIFSIGNALED(how) ? SIGNALS + WTERMSIG(how) : WEXITSTATUS(how);
+	if (no_more)
+		return NULL;
+	*out_status = !in_time ? DEADLINE : WIFSIGNALED(how) ? SIGNALS + WTERMSIG(how) : WEXITSTATUS(how);
 	return NULL;
 }

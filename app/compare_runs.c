@@ -129,6 +129,21 @@ static struct dfg_err *add_declared(struct comparison *in, const struct dfg_mode
 	return NULL;
 }
 
+static struct dfg_err *add_results(struct comparison *in, const struct dfg_model *model)
+{
+	DFG_TRY(add_declared(in, model));
+	if (!in->results.count)
+		DFG_TRY(add_unread(in, model));
+	return in->results.count ? NULL : DFG_ERR(DFG_DATA, "%s has no results: name some with --fetch", in->runs->path[0]);
+}
+
+static struct dfg_err *check_init(const struct comparison *in, const struct dfg_model *model)
+{
+	const char *init = in->runs->options->init;
+	uint32_t node;
+	return init ? dfg_err_note(dfg_model_node(model, init, &node), "--init %s", init) : NULL;
+}
+
 /* Finds the names of the results before a run of the first graph is opened, because a run requires them. */
 static struct dfg_err *find_results(struct comparison *in)
 {
@@ -139,15 +154,13 @@ static struct dfg_err *find_results(struct comparison *in)
 	DFG_TRY(dfg_words_split(&in->runs->options->fetch, in->arena, &word, &count));
 	for (uint32_t i = 0; i < count; i++)
 		DFG_TRY(add_word(in, &in->results, word[i]));
-	if (count)
+	if (count && !in->runs->options->init)
 		return NULL;
 	DFG_TRY(dfg_execution_session(in->runs->execution, &session));
 	DFG_TRY(dfg_model_open(in->runs->path[0], &in->runs->input, &session, &model));
-	struct dfg_err *err = add_declared(in, &model);
-	if (!err && !in->results.count)
-		err = add_unread(in, &model);
-	if (!err && !in->results.count)
-		err = DFG_ERR(DFG_DATA, "%s has no results: name some with --fetch", in->runs->path[0]);
+	struct dfg_err *err = check_init(in, &model);
+	if (!err && !count)
+		err = add_results(in, &model);
 	dfg_model_close(&model);
 	return err;
 }
@@ -379,6 +392,15 @@ static struct dfg_err *find_node(struct comparison *in, struct dfg_differ *diffe
 	}
 	dfg_text_release(&one.text);
 	return err ? err : dfg_text_check(&differ->text);
+}
+
+struct dfg_err *dfg_compared_results(
+	const struct dfg_compared_runs *runs, struct dfg_arena *arena, struct dfg_words_list *out_names)
+{
+	struct comparison in = {.runs = runs, .arena = arena};
+	DFG_TRY(find_results(&in));
+	*out_names = in.results;
+	return NULL;
 }
 
 struct dfg_err *dfg_compare_runs(

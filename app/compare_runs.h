@@ -20,6 +20,10 @@ struct dfg_compared_runs {
 	bool every_node;                       /* compares the tensors inside, too, though the results are equal */
 };
 
+/* The names of the results of the first graph, in the arena. DFG_DATA if there are none, or no node is named as --init says. */
+DFG_MUST_CHECK struct dfg_err *dfg_compared_results(
+	const struct dfg_compared_runs *runs, struct dfg_arena *arena, struct dfg_words_list *out_names);
+
 /*
  * Runs both, and adds a line for each result that differs. If one does, both are run again with all tensors that they have
  * by the same name and that the results depend on: the first line is then the first of them, in topological order, that

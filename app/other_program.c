@@ -1,11 +1,9 @@
 #include "app/other_program.h"
 
 #include "app/child.h"
+#include "lib/base/folder.h"
 #include "lib/base/text.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Names are joined to lists of this many bytes, because an argument of a program cannot have any length. */
@@ -15,7 +13,8 @@ struct call {
 	struct dfg_arena arena;
 	const char **word;
 	size_t count, capacity;
-	const char *folder, *inputs, *values; /* paths */
+	struct dfg_folder folder;
+	const char *inputs, *values; /* paths in it */
 };
 
 static struct dfg_err *add_word(struct call *call, const char *word)
@@ -121,16 +120,9 @@ static struct dfg_err *add_arguments(struct call *call, const struct dfg_other_p
 
 static struct dfg_err *make_folder(struct call *call)
 {
-	const char *temporary = getenv("TMPDIR");
-	char *folder = dfg_arena_print(&call->arena, "%s/dfg-run-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-	if (!folder)
-		return dfg_no_memory("a temporary folder");
-	if (!mkdtemp(folder))
-		return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot be created: %s", folder, strerror(errno));
-	call->folder = folder;
-	call->inputs = dfg_arena_print(&call->arena, "%s/inputs.npz", folder);
-	call->values = dfg_arena_print(&call->arena, "%s/values.npz", folder);
-	return call->inputs && call->values ? NULL : dfg_no_memory("a temporary folder");
+	DFG_TRY(dfg_folder_open_scratch("run", &call->folder));
+	DFG_TRY(dfg_folder_file(&call->folder, "inputs.npz", &call->inputs));
+	return dfg_folder_file(&call->folder, "values.npz", &call->values);
 }
 
 static struct dfg_err *call_program(struct call *call, const struct dfg_other_program *other, const char *graph,
@@ -145,6 +137,22 @@ static struct dfg_err *call_program(struct call *call, const struct dfg_other_pr
 	return status ? DFG_ERR(DFG_UNAVAILABLE, "%s run %s: ended with status %d", call->word[0], graph, status) : NULL;
 }
 
+/* A program other than dfg may end well and write anything. */
+static struct dfg_err *read_values(
+	const struct call *call, const char *graph, const struct dfg_words_list *fetch, struct dfg_arrays *out_values)
+{
+	const char *program = call->word[0];
+	if (access(call->values, F_OK))
+		return DFG_ERR(DFG_UNAVAILABLE,
+			"%s run %s: ended with status 0, but wrote no results to the file of its option -o: is it a dfg?", program,
+			graph);
+	DFG_TRY(dfg_err_note(dfg_arrays_read(call->values, out_values), "%s run %s: its results", program, graph));
+	for (size_t i = 0; i < fetch->count; i++)
+		if (!dfg_arrays_find(out_values, fetch->word[i]))
+			return DFG_ERR(DFG_UNAVAILABLE, "%s run %s: its results lack '%.200s'", program, graph, fetch->word[i]);
+	return NULL;
+}
+
 struct dfg_err *dfg_other_program_run(const struct dfg_other_program *other, const char *graph,
 	const struct dfg_run_options *options, const struct dfg_execution *execution, const struct dfg_arrays *inputs,
 	struct dfg_arrays *out_values)
@@ -152,13 +160,8 @@ struct dfg_err *dfg_other_program_run(const struct dfg_other_program *other, con
 	struct call call = {.word = NULL};
 	struct dfg_err *err = call_program(&call, other, graph, options, execution, inputs);
 	if (!err)
-		err = dfg_arrays_read(call.values, out_values);
-	if (call.values) {
-		unlink(call.inputs);
-		unlink(call.values);
-	}
-	if (call.folder)
-		rmdir(call.folder);
+		err = read_values(&call, graph, &options->fetch, out_values);
+	dfg_folder_release(&call.folder);
 	dfg_free(call.word);
 	dfg_arena_release(&call.arena);
 	return err;

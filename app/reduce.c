@@ -2,19 +2,19 @@
 
 #include "app/child.h"
 #include "formats/graphdef.h"
+#include "lib/base/folder.h"
 #include "lib/base/text.h"
 #include "lib/pass/rewrite/reduce.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct reduce {
 	struct dfg_reduce_command *command;
 	struct dfg_arena arena;
-	const char *folder, *path; /* of the file for the command */
+	struct dfg_folder folder;
+	const char *path; /* of the file for the command */
 	const char **argument;
 };
 
@@ -51,15 +51,9 @@ static struct dfg_err *make_arguments(struct reduce *r)
 
 static struct dfg_err *make_folder(struct reduce *r)
 {
-	const char *temporary = getenv("TMPDIR");
-	char *folder = dfg_arena_print(&r->arena, "%s/dfg-reduce-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-	if (!folder)
-		return dfg_no_memory("a temporary folder");
-	if (!mkdtemp(folder))
-		return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot be created: %s", folder, strerror(errno));
-	r->folder = folder;
-	r->path = dfg_arena_print(&r->arena, "%s/graph.pb", folder);
-	return r->path ? make_arguments(r) : dfg_no_memory("a temporary folder");
+	DFG_TRY(dfg_folder_open_scratch("reduce", &r->folder));
+	DFG_TRY(dfg_folder_file(&r->folder, "graph.pb", &r->path));
+	return make_arguments(r);
 }
 
 static struct dfg_err *put_bytes(const char *path, const struct dfg_text *bytes)
@@ -91,8 +85,9 @@ static struct dfg_err *write_trial(const struct reduce *r, const struct dfg_grap
 static struct dfg_err *run_command(struct reduce *r, const struct dfg_graph *trial, int *out_status)
 {
 	DFG_TRY(write_trial(r, trial));
-	r->command->runs++;
-	return dfg_child_run(r->argument, r->command->talks, r->command->timeout, out_status);
+	DFG_TRY(dfg_child_run(r->argument, r->command->talks, r->command->timeout, out_status));
+	r->command->runs += *out_status != DFG_CHILD_ENDED;
+	return NULL;
 }
 
 static struct dfg_err *fails(void *arg, const struct dfg_graph *trial, bool *out_fails)
@@ -110,15 +105,15 @@ static bool goes_on(void *arg, uint32_t nodes)
 	return r->command->goes_on(r->command->arg, nodes, r->command->runs);
 }
 
-/* The result must fail once more: a command that fails by chance reduces to anything. */
+/* The result must fail once more: a command that fails by chance reduces to anything. An interrupt leaves no time for that. */
 static struct dfg_err *check_result(struct reduce *r, const struct dfg_graph *graph)
 {
-	bool again = false;
-	DFG_TRY(fails(r, graph, &again));
-	return again ? NULL
-				 : DFG_ERR(DFG_DATA,
-					   "%s fails by chance: run again for the smallest graph, it does not end with status %d",
-					   r->command->word[0], r->command->status);
+	int status;
+	DFG_TRY(run_command(r, graph, &status));
+	if (status == r->command->status || status == DFG_CHILD_ENDED)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "%s fails by chance: run again for the smallest graph, it does not end with status %d",
+		r->command->word[0], r->command->status);
 }
 
 static struct dfg_err *reduce_graph(
@@ -128,6 +123,8 @@ static struct dfg_err *reduce_graph(
 	bool always, same = false;
 	DFG_TRY(make_folder(r));
 	DFG_TRY(run_command(r, graph, &r->command->status));
+	if (r->command->status == DFG_CHILD_ENDED)
+		return NULL;
 	if (!r->command->status)
 		return DFG_ERR(DFG_DATA, "%s does not fail for the graph: its status is 0", r->command->word[0]);
 	if (r->command->lowered)
@@ -144,10 +141,7 @@ struct dfg_err *dfg_reduce_by_command(const struct dfg_graph *graph, struct dfg_
 {
 	struct reduce r = {.command = command};
 	struct dfg_err *err = reduce_graph(&r, graph, arena, out_graph);
-	if (r.path)
-		unlink(r.path);
-	if (r.folder)
-		rmdir(r.folder);
+	dfg_folder_release(&r.folder);
 	dfg_arena_release(&r.arena);
 	return err;
 }

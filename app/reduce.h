@@ -18,7 +18,7 @@ struct dfg_reduce_command {
 	void *arg;
 
 	/* Set by dfg_reduce_by_command(). */
-	int status;    /* of the command for the graph */
+	int status;    /* of the command for the graph; DFG_CHILD_ENDED if it was interrupted, and there is no result */
 	uint32_t runs; /* of the command */
 };
 

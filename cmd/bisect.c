@@ -5,10 +5,9 @@
 #include "cmd/graph.h"
 #include "cmd/shared_options.h"
 #include "lib/base/arena.h"
+#include "lib/base/folder.h"
 #include "lib/pass/pass.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,6 +42,16 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
+static struct dfg_compared_runs runs_of(const char *a, const char *b, const struct dfg_other_program *other)
+{
+	return (struct dfg_compared_runs){.path = {a, b},
+		.options = &run_options,
+		.execution = &dfg_shared.execution,
+		.input = dfg_cmd_graph_input(),
+		.batch = batch,
+		.other = other};
+}
+
 /* Compares, and prints the lines after "what: "; *out_status tells whether something differs. */
 static struct dfg_err *compare(
 	const char *a, const char *b, const struct dfg_other_program *other, const char *what, int *out_status)
@@ -50,12 +59,7 @@ static struct dfg_err *compare(
 	struct dfg_differ differ = tolerance;
 	struct dfg_arena arena = {0};
 	const char *first;
-	const struct dfg_compared_runs runs = {.path = {a, b},
-		.options = &run_options,
-		.execution = &dfg_shared.execution,
-		.input = dfg_cmd_graph_input(),
-		.batch = batch,
-		.other = other};
+	const struct dfg_compared_runs runs = runs_of(a, b, other);
 	struct dfg_err *err = dfg_compare_runs(&runs, &arena, &differ, &first);
 	if (!err && differ.count) {
 		*out_status = DFG_NEGATIVE;
@@ -73,7 +77,7 @@ static struct dfg_err *compare(
 static struct dfg_err *apply(const char *from, const char *pass, const char *to, struct dfg_arena *arena)
 {
 	const struct dfg_words_list *fetch = &run_options.fetch;
-	const char **word = dfg_arena_zeros(arena, 9 + 2 * fetch->count, sizeof *word);
+	const char **word = dfg_arena_zeros(arena, 11 + 2 * fetch->count, sizeof *word);
 	size_t count = 0;
 	int status;
 	if (!word)
@@ -84,6 +88,10 @@ static struct dfg_err *apply(const char *from, const char *pass, const char *to,
 	for (size_t i = 0; i < fetch->count; i++) {
 		word[count++] = "--fetch";
 		word[count++] = fetch->word[i];
+	}
+	if (run_options.init) {
+		word[count++] = "--target";
+		word[count++] = run_options.init;
 	}
 	DFG_TRY(dfg_child_run(word, true, 0, &status));
 	return status ? DFG_ERR((enum dfg_code)status, "pass '%s': ended with status %d", pass, status) : NULL;
@@ -109,21 +117,35 @@ static struct dfg_err *check_passes(const char **word, uint32_t count)
 	return NULL;
 }
 
-/* Each pass gets the graph that the one before has made, and is compared with it. */
-static struct dfg_err *bisect_passes(const char *graph, const char *folder, struct dfg_arena *arena, int *out_status)
+/* Names the results as if they were given by --fetch. */
+static struct dfg_err *keep_results(const char *graph, struct dfg_arena *arena)
 {
-	const char **word, *from = graph;
+	const struct dfg_compared_runs runs = runs_of(graph, graph, NULL);
+	struct dfg_words_list results;
+	DFG_TRY(dfg_compared_results(&runs, arena, &results));
+	run_options.fetch = results;
+	return NULL;
+}
+
+/* Each pass gets the graph that the one before has made, and is compared with it. */
+static struct dfg_err *bisect_passes(
+	const char *graph, struct dfg_folder *folder, struct dfg_arena *arena, int *out_status)
+{
+	const char **word, *from = graph, *to;
 	uint32_t count;
 	struct dfg_err *err = NULL;
 	DFG_TRY(dfg_words_split(&passes, arena, &word, &count));
 	DFG_TRY(check_passes(word, count));
+	if (run_options.init) /* which dfg opt must keep: it then keeps no output by itself */
+		DFG_TRY(keep_results(graph, arena));
 	for (const struct dfg_pass *pass = dfg_passes; pass->name && !err && !*out_status; pass++) {
 		if (!is_asked_for(pass, word, count))
 			continue;
-		const char *to = dfg_arena_print(arena, "%s/%s.pb", folder, pass->name);
+		const char *file = dfg_arena_print(arena, "%s.pb", pass->name);
 		const char *what = dfg_arena_print(arena, "pass '%s' changes the results", pass->name);
-		if (!to || !what)
+		if (!file || !what)
 			return dfg_no_memory("the passes");
+		DFG_TRY(dfg_folder_file(folder, file, &to));
 		err = apply(from, pass->name, to, arena);
 		if (!err)
 			err = compare(from, to, NULL, what, out_status);
@@ -131,23 +153,17 @@ static struct dfg_err *bisect_passes(const char *graph, const char *folder, stru
 			unlink(from);
 		from = to;
 	}
-	if (from != graph)
-		unlink(from);
 	return err;
 }
 
 static struct dfg_err *bisect_in_folder(const char *graph, int *out_status)
 {
 	struct dfg_arena arena = {0};
-	const char *temporary = getenv("TMPDIR");
-	char *folder = dfg_arena_print(&arena, "%s/dfg-bisect-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-	struct dfg_err *err = folder ? NULL : dfg_no_memory("a temporary folder");
-	if (!err && !mkdtemp(folder))
-		err = DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot be created: %s", folder, strerror(errno));
-	if (!err) {
-		err = bisect_passes(graph, folder, &arena, out_status);
-		rmdir(folder);
-	}
+	struct dfg_folder folder;
+	struct dfg_err *err = dfg_folder_open_scratch("bisect", &folder);
+	if (!err)
+		err = bisect_passes(graph, &folder, &arena, out_status);
+	dfg_folder_release(&folder);
 	dfg_arena_release(&arena);
 	return err;
 }

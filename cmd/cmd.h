@@ -53,6 +53,9 @@ extern struct dfg_globals dfg_globals;
 /* Prints err to stderr and frees it; returns its exit status, 0 for NULL. */
 int dfg_cmd_report(struct dfg_err *err);
 
+/* Ends a program that dfg_child_run() runs, then removes all temporary files and folders. Safe in a signal handler. */
+void dfg_clean_up(void);
+
 /*
  * Prints text to stdout; all that commands print there goes through these two. Characters of files, hosts or arguments that
  * would steer a terminal are escaped as \xNN (in JSON there are none, because it escapes them by its own rules).

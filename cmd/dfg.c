@@ -4,7 +4,6 @@
 #include "cmd/option.h"
 #include "cmd/screen.h"
 #include "kernels/gemm/gemm.h"
-#include "lib/base/folder.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
 #include "lib/base/message.h"
@@ -197,11 +196,10 @@ static const char *command_name(const char *word)
 	return !strcmp(word, "--version") ? "version" : word;
 }
 
-/* A fatal signal removes temporary files, then is raised again with its default action. */
+/* A fatal signal removes what is temporary, then is raised again with its default action. */
 static void on_signal(int number)
 {
-	dfg_out_remove_all();
-	dfg_folder_remove_all();
+	dfg_clean_up();
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -211,8 +209,7 @@ static void on_bus_error(int number)
 {
 	static const char words[] = "dfg: a file was truncated while it was read\n";
 	(void)number;
-	dfg_out_remove_all();
-	dfg_folder_remove_all();
+	dfg_clean_up();
 	(void)!write(STDERR_FILENO, words, sizeof words - 1);
 	_exit(DFG_IO);
 }

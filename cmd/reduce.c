@@ -1,3 +1,4 @@
+#include "app/child.h"
 #include "app/reduce.h"
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
@@ -75,9 +76,10 @@ static struct dfg_err *reduce_file(
 	struct dfg_err *err = dfg_reduce_by_command(graph, &how, &arena, &smallest);
 	if (progress.terminal)
 		dfg_screen_clear();
-	if (!err)
+	const bool found = !err && how.status != DFG_CHILD_ENDED;
+	if (found)
 		err = dfg_cmd_save_graph(&smallest);
-	if (!err)
+	if (found && !err)
 		dfg_talk("%s: reduced %u nodes to %u in %u runs of %s, which ends with status %d", graph->source, graph->count,
 			smallest.count, how.runs, how.word[0], how.status);
 	if (!err && dfg_stop_signal())

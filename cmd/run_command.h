@@ -17,8 +17,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_run_print_profile(struct dfg_run *run, struct
 DFG_MUST_CHECK struct dfg_err *dfg_run_each(struct dfg_run *run);
 
 /*
- * Installs handlers: the first INT or TERM is recorded, the second ends the program. dfg_stop_signal() returns it; 0:
- * none.
+ * Installs handlers: the first INT or TERM is recorded and ends a program that dfg_child_run() runs, the second ends this
+ * one. dfg_stop_signal() returns it; 0: none.
  */
 void dfg_stop_catch(void);
 int dfg_stop_signal(void);

@@ -1,19 +1,26 @@
+#include "app/child.h"
 #include "cmd/run_command.h"
-
 #include "lib/base/folder.h"
 
 #include <signal.h>
 
 static volatile sig_atomic_t stopped;
 
+void dfg_clean_up(void)
+{
+	dfg_child_end();
+	dfg_out_remove_all();
+	dfg_folder_remove_all();
+}
+
 static void on_stop(int number)
 {
 	if (!stopped) {
 		stopped = number;
+		dfg_child_end();
 		return;
 	}
-	dfg_out_remove_all();
-	dfg_folder_remove_all();
+	dfg_clean_up();
 	signal(number, SIG_DFL);
 	raise(number);
 }

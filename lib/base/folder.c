@@ -125,6 +125,12 @@ static struct dfg_err *create_beside(struct dfg_folder *folder)
 	return err;
 }
 
+static void add_to_open(struct dfg_folder *folder)
+{
+	folder->next = open_folders;
+	open_folders = folder;
+}
+
 struct dfg_err *dfg_folder_open(
 	const char *path, bool if_changed, bool (*ours)(const char *name), struct dfg_folder *out_folder)
 {
@@ -136,8 +142,26 @@ struct dfg_err *dfg_folder_open(
 		dfg_folder_release(out_folder);
 		return err;
 	}
-	out_folder->next = open_folders;
-	open_folders = out_folder;
+	add_to_open(out_folder);
+	return NULL;
+}
+
+struct dfg_err *dfg_folder_open_scratch(const char *what, struct dfg_folder *out_folder)
+{
+	const char *given = getenv("TMPDIR"), *parent = given && *given ? given : "/tmp";
+	const size_t capacity = strlen(parent) + strlen(what) + 16;
+	*out_folder = (struct dfg_folder){.path = NULL};
+	char *path = dfg_zeros(capacity, 1);
+	if (!path)
+		return dfg_no_memory("the paths of a folder");
+	snprintf(path, capacity, "%s/dfg-%s-XXXXXX", parent, what);
+	if (!mkdtemp(path)) {
+		struct dfg_err *err = no_output(path);
+		dfg_free(path);
+		return err;
+	}
+	out_folder->temporary = path;
+	add_to_open(out_folder);
 	return NULL;
 }
 
@@ -225,7 +249,7 @@ static struct dfg_err *put_in_place(const struct dfg_folder *folder)
 static struct dfg_err *remove_one(void *arg, const char *name)
 {
 	const struct dfg_folder *folder = arg;
-	if (!folder->ours(name) || !dfg_fs_unlink_in(folder->temporary, name))
+	if ((folder->ours && !folder->ours(name)) || !dfg_fs_unlink_in(folder->temporary, name))
 		return NULL;
 	return DFG_ERR(
 		dfg_code_of_errno(errno, DFG_IO), "%s/%s: cannot remove: %s", folder->temporary, name, strerror(errno));

@@ -11,15 +11,21 @@
  * release() without commit() leaves no files; it may be called in any state, also on a zeroed struct.
  */
 struct dfg_folder {
-	char *path, *temporary;
+	char *path, *temporary; /* path is NULL of a scratch folder */
 	bool if_changed, exists;
-	bool (*ours)(const char *name);
-	char **file; /* paths in the temporary folder */
+	bool (*ours)(const char *name); /* NULL: every file is */
+	char **file;                    /* paths in the temporary folder */
 	size_t files, capacity;
 	struct dfg_folder *next; /* the next in the list of folders that a signal must remove */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_folder_open(
 	const char *path, bool if_changed, bool (*ours)(const char *name), struct dfg_folder *out_folder);
+
+/*
+ * A folder under $TMPDIR, else /tmp, that only this user may enter, for files that another program reads or writes; `what` is
+ * part of its name. release() removes it with all its files. DFG_NO_OUTPUT if it cannot be created.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_folder_open_scratch(const char *what, struct dfg_folder *out_folder);
 
 /* The path at which to write the file of that name; it is valid while the folder is open. */
 DFG_MUST_CHECK struct dfg_err *dfg_folder_file(struct dfg_folder *folder, const char *name, const char **out_path);

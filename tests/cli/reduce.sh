@@ -128,3 +128,36 @@ has err printed
 mkdir temporary
 TMPDIR=$PWD/temporary "$DFG" reduce -q chain.pb -o small.pb -- ./has_sin
 [ -z "$(ls temporary)" ]
+
+# A signal ends the command that runs, though that ignores it, and the smallest graph so far is the result.
+script stays <<'END'
+#!/bin/sh
+trap '' TERM
+n=$(($(cat runs 2>/dev/null || echo 0) + 1))
+echo $n >runs
+if [ $n = "$(cat last)" ]; then
+	echo $$ >waiting
+	while :; do sleep 600; done
+fi
+if grep -q Sin "$1"; then exit 1; fi
+END
+interrupted() { # LAST: at that run of the command
+	rm -f runs waiting
+	echo "$1" >last
+	TMPDIR=$PWD/temporary "$DFG" reduce chain.pb -o part.pb -- ./stays 2>err &
+	pid=$!
+	within test -s waiting
+	kill $pid
+	got=0
+	wait $pid || got=$?
+	[ $got = 143 ]
+	within gone "$(cat waiting)"
+	[ -z "$(ls temporary)" ]
+}
+interrupted 8
+[ "$(nodes part.pb)" -lt 2000 ]
+has err 'in 7 runs of ./stays, which ends with status 1'
+status 1 ./has_sin part.pb
+rm part.pb
+interrupted 1
+[ ! -e part.pb ]
