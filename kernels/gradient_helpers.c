@@ -1,5 +1,7 @@
 #include "kernels/gradient_helpers.h"
 
+#include "lib/graph/loops.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +49,23 @@ struct dfg_err *dfg_adjoint_same(
 		if (!signature->attr[i].is_list)
 			attr[n++] = (struct dfg_attr){signature->attr[i].name, signature->attr[i].kind, node->call->attr[i]};
 	return dfg_gradient_op(node, op, in, n_in, attr, n, out_edge);
+}
+
+bool dfg_adjoint_is_not_zero(const struct dfg_gradient *node, int i)
+{
+	const struct dfg_node *from = &node->builder->graph->node[node->in[i].node];
+	const struct dfg_attr *value = dfg_node_role(from) == DFG_CONST ? dfg_node_attr(from, "value") : NULL;
+	struct dfg_tensor first;
+	if (!value || value->kind != DFG_ATTR_TENSOR || value->value.tensor->given != 1)
+		return false;
+	struct dfg_err *err = dfg_literal_first(value->value.tensor, 1, &first);
+	if (err) { /* no memory to look at it: the general formula serves */
+		dfg_err_free(err);
+		return false;
+	}
+	const bool is = dfg_shape_count(&first.shape) == 1 && dfg_tensor_float(&first, 0) != 0;
+	dfg_tensor_release(&first);
+	return is;
 }
 
 struct dfg_err *dfg_adjoint_refuse(const struct dfg_gradient *node, int i)

@@ -30,5 +30,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_adjoint_op(struct dfg_gradient *node, const c
 DFG_MUST_CHECK struct dfg_err *dfg_adjoint_same(
 	struct dfg_gradient *node, const char *op, const struct dfg_edge *in, uint32_t n_in, struct dfg_edge *out_edge);
 
+/* Whether input i is a constant whose only number is not 0. */
+bool dfg_adjoint_is_not_zero(const struct dfg_gradient *node, int i);
+
 /* An error if a cotangent of input i is requested: the op's value depends on it, but has no derivative by it. */
 DFG_MUST_CHECK struct dfg_err *dfg_adjoint_refuse(const struct dfg_gradient *node, int i);

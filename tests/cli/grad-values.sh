@@ -125,3 +125,55 @@ for x in f64[0]: f64[1]:3; do
 	status 0 "$DFG" run once.pb --feed "x=$x" --fetch grad/x
 done
 [ "$(tail -1 out)" = 1 ]
+
+# Powers at 0 and elsewhere: n! / (n - k)! x^(n - k), in every order, with constant and other exponents.
+cat >g.dfg <<'PROGRAM'
+input x: f64[3]
+input n: f64
+fn chain(y, x) {
+	a = grad(sum(y), x)
+	b = grad(sum(a), x)
+	c = grad(sum(b), x)
+	stack([a, b, c, grad(sum(c), x)])
+}
+output zero = chain(x ** 0, x)
+output one = chain(x ** 1, x)
+output two = chain(x ** 2, x)
+output three = chain(x ** 3, x)
+output other = chain(x ** n, x)
+output many = chain(x ** [1, 2, 3], x)
+PROGRAM
+status 0 "$DFG" run g.dfg --feed x=f64[3]:0,2,-1 --feed n=2
+cat >wanted <<'RESULT'
+zero: f64[4,3]
+0 0 0
+0 0 0
+0 0 0
+0 0 0
+one: f64[4,3]
+1 1 1
+0 0 0
+0 0 0
+0 0 0
+two: f64[4,3]
+0 4 -2
+2 2 2
+0 0 0
+0 0 0
+three: f64[4,3]
+0 12 3
+0 12 -6
+6 6 6
+0 0 0
+other: f64[4,3]
+0 4 -2
+2 2 2
+0 0 0
+0 0 0
+many: f64[4,3]
+1 4 3
+0 2 -6
+0 0 6
+0 0 0
+RESULT
+sed 's/^-0 /0 /; s/ -0\b/ 0/g' out | diff wanted -

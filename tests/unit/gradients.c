@@ -68,7 +68,6 @@ static const struct {
 	{"FusedBatchNormV3", 0, false},
 	{"ParallelDynamicStitch", 1, false},
 	{"Polygamma", 0, false}, /* refused, as Zeta's: tests/cli/grad-values.sh */
-	{"Pow", 0, true},
 	{"ScaleAndTranslate", 2, false},
 	{"ScaleAndTranslate", 3, false},
 	{"ScaleAndTranslateGrad", 2, false},
