@@ -1,8 +1,5 @@
 #include "kernels/elementwise_rows.h"
 
-#define abs(x) OF_FLOAT(abs, x)(x)
-#define INFINITE ((element)MATH_INFINITY)
-#define shift_count(y) OF_INT(shift_count, y)(y)
 #define BITS (DFG_NO_GRADIENT | DFG_EXACT)
 
 /* Ops of bool alone have no type parameter; their single row is at DFG_NO_DTYPE. */
@@ -60,5 +57,7 @@ static struct dfg_err *not_equal_apart(struct dfg_kernel *ctx)
 {
 	return compare_or_scalar(ctx, true);
 }
+
+#include "kernels/row_names.h"
 
 #include "kernels/logic.def"

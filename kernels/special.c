@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* erf(x) / x - 1 in x^2 <= 1: 2^-62. */
-static double erf_series(double z)
+DFG_DEVICE static double erf_series(double z)
 {
 	static const double c[] = {
 		0x1.06eba8214db69p-3,
@@ -27,7 +27,7 @@ static double erf_series(double z)
 }
 
 /* e^(x^2) erfc(x) (1 + 2 x) in u = (x - 4) / (x + 4), x in [0.45, 28]: 2^-59. */
-static double erfc_series(double u)
+DFG_DEVICE static double erfc_series(double u)
 {
 	static const double c[] = {
 		0x1.3ba5916e9fd7fp+0,
@@ -57,14 +57,14 @@ static double erfc_series(double u)
 	return series(c, sizeof c / sizeof *c, u);
 }
 
-static double erfc_tail(double x)
+DFG_DEVICE static double erfc_tail(double x)
 {
 	double y = x < 28 ? x : 28, square = double_of_bits(bits_f64(y) & ~UINT64_C(0x7ffffff));
 	double correction = (y - square) * (y + square);
 	return exp_f64(-square * square) * exp_f64(-correction) * erfc_series((y - 4) / (y + 4)) / (1 + 2 * y);
 }
 
-double dfg_math_erf(double x)
+DFG_DEVICE double dfg_math_erf(double x)
 {
 	double a = abs_f64(x);
 	if (a < 1)
@@ -72,7 +72,7 @@ double dfg_math_erf(double x)
 	return x == x ? sign_f64(1 - erfc_tail(a), x) : x;
 }
 
-double dfg_math_erfc(double x)
+DFG_DEVICE double dfg_math_erfc(double x)
 {
 	if (x != x)
 		return x;
@@ -82,7 +82,7 @@ double dfg_math_erfc(double x)
 }
 
 /* log x for a positive normal x. The series of log((1 + s) / (1 - s)) / s, its first terms in two parts. */
-static struct double_double log_wide(double x)
+DFG_DEVICE static struct double_double log_wide(double x)
 {
 	struct parts_f64 parts = parts_f64(x);
 	double f = parts.f, d = 2 + f, d_low = f - (d - 2), s = f / d;
@@ -105,7 +105,7 @@ static struct double_double log_wide(double x)
 }
 
 /* x^y for x > 0, both finite */
-static double pow_positive(double x, double y)
+DFG_DEVICE static double pow_positive(double x, double y)
 {
 	bool tiny = x < 0x1p-1022;
 	double bounded = y > 0x1p70 ? 0x1p70 : y < -0x1p70 ? -0x1p70 : y; /* same result, and products stay finite */
@@ -124,7 +124,7 @@ static double pow_positive(double x, double y)
 	return scale_f64(1 + (r + (high - r - low + exp_tail_f64(r))), k);
 }
 
-double dfg_math_pow(double x, double y)
+DFG_DEVICE double dfg_math_pow(double x, double y)
 {
 	double a = abs_f64(x);
 	bool whole = abs_f64(y) >= 0x1p53 || __builtin_floor(y) == y;
@@ -146,7 +146,7 @@ double dfg_math_pow(double x, double y)
 }
 
 /* lgamma(x) / ((x - 1) (x - 2)) in x - 2 in [-1, 1]: 2^-56. */
-static double lgamma_series(double v)
+DFG_DEVICE static double lgamma_series(double v)
 {
 	static const double c[] = {
 		0x1.b0ee6072093cep-2,
@@ -181,7 +181,7 @@ static double lgamma_series(double v)
 }
 
 /* x (lgamma(x) - (x - 1/2) log x + x - log(2 pi) / 2) in 1 / x^2, x >= 8: 2^-60. */
-static double stirling_series(double y)
+DFG_DEVICE static double stirling_series(double y)
 {
 	static const double c[] = {
 		0x1.5555555555555p-4,
@@ -195,7 +195,7 @@ static double stirling_series(double y)
 	return series(c, sizeof c / sizeof *c, y);
 }
 
-static double lgamma_positive(double x)
+DFG_DEVICE static double lgamma_positive(double x)
 {
 	double factor = 1;
 	if (x >= 8)
@@ -213,13 +213,13 @@ static double lgamma_positive(double x)
 }
 
 /* The distance of x to the nearest whole number, times pi. */
-static double pi_times_distance(double x)
+DFG_DEVICE static double pi_times_distance(double x)
 {
 	double whole = abs_f64(x) < 0x1p51 ? x + ROUNDING_F64 - ROUNDING_F64 : x;
 	return (x - whole) * 0x1.921fb54442d18p1;
 }
 
-double dfg_math_lgamma(double x)
+DFG_DEVICE double dfg_math_lgamma(double x)
 {
 	if (x != x)
 		return x;
@@ -231,7 +231,7 @@ double dfg_math_lgamma(double x)
 }
 
 /* x is shifted up until the asymptotic series, of Bernoulli numbers divided by 2n, is exact enough. */
-static double digamma_positive(double x)
+DFG_DEVICE static double digamma_positive(double x)
 {
 	static const double c[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};
 	double below = 0;
@@ -241,7 +241,7 @@ static double digamma_positive(double x)
 	return log_f64(x) - 0.5 / x - y * series(c, sizeof c / sizeof *c, y) - below;
 }
 
-double dfg_math_digamma(double x)
+DFG_DEVICE double dfg_math_digamma(double x)
 {
 	if (x != x || x == MATH_INFINITY)
 		return x;
@@ -257,14 +257,14 @@ double dfg_math_digamma(double x)
  * those of f, f + 1, ..., -q, times (-1)^s, and the others begin at 1 - f. Both parts are differences of series of
  * positive terms, so the work does not grow with -q.
  */
-static double zeta_far_below_zero(double s, double q)
+DFG_DEVICE static double zeta_far_below_zero(double s, double q)
 {
 	double f = __builtin_ceil(q) - q, sign = __builtin_floor(s / 2) == s / 2 ? 1 : -1;
 	return sign * (dfg_math_zeta(s, f) - dfg_math_zeta(s, 1 - q)) + dfg_math_zeta(s, 1 - f);
 }
 
 /* Euler-Maclaurin: the first terms, the integral of the others, and corrections with (2n)! / B(2n). */
-double dfg_math_zeta(double s, double q)
+DFG_DEVICE double dfg_math_zeta(double s, double q)
 {
 	static const double a[] = {12, -720, 30240, -1209600, 47900160, -1.8924375803183791606e9, 7.47242496e10,
 		-2.950130727918164224e12, 1.1646782814350067249e14, -4.5979787224074726105e15, 1.8152105401943546773e17,
@@ -300,7 +300,7 @@ double dfg_math_zeta(double s, double q)
 	return sum;
 }
 
-double dfg_math_polygamma(double n, double x)
+DFG_DEVICE double dfg_math_polygamma(double n, double x)
 {
 	if (n == 0)
 		return dfg_math_digamma(x);

@@ -4,7 +4,7 @@
 #include "kernels/double_double.h"
 
 /* (sin x - x) / x^3 and (cos x - 1 + z / 2) / z^2 where z = x^2, |x| <= pi / 4: 2^-68 and 2^-75. */
-static double sin_series(double z)
+DFG_DEVICE static double sin_series(double z)
 {
 	static const double c[] = {
 		-0x1.5555555555555p-3,
@@ -18,7 +18,7 @@ static double sin_series(double z)
 	return series(c, sizeof c / sizeof *c, z);
 }
 
-static double cos_series(double z)
+DFG_DEVICE static double cos_series(double z)
 {
 	static const double c[] = {
 		0x1.5555555555555p-5,
@@ -61,7 +61,7 @@ static const uint64_t two_over_pi[] = {
  * |x| = m 2^e for an integer m. Only |x| 2 / pi modulo 4 matters, so m is multiplied by the 192 bits of 2 / pi whose
  * product with 2^e is less than 4; the bits above them would add multiples of 2 pi (Payne and Hanek 1983).
  */
-static unsigned reduce_large(double x, struct double_double *out_reduced)
+DFG_DEVICE static unsigned reduce_large(double x, struct double_double *out_reduced)
 {
 	uint64_t bits = bits_f64(x) & ~(UINT64_C(1) << 63), v[3];
 	int e = (int)(bits >> 52) - 1075;
@@ -87,7 +87,7 @@ static unsigned reduce_large(double x, struct double_double *out_reduced)
 }
 
 /* x = quadrant * pi / 2 + r, |r| <= pi / 4 (Cody and Waite): pi / 2 is in three parts, the first two of 33 bits. */
-static unsigned reduce(double x, struct double_double *out_reduced)
+DFG_DEVICE static unsigned reduce(double x, struct double_double *out_reduced)
 {
 	if (abs_f64(x) > 0x1p20)
 		return reduce_large(x, out_reduced);
@@ -99,19 +99,19 @@ static unsigned reduce(double x, struct double_double *out_reduced)
 	return (unsigned)(int)k;
 }
 
-static double sin_near(struct double_double r)
+DFG_DEVICE static double sin_near(struct double_double r)
 {
 	double z = r.high * r.high;
 	return r.high + (r.high * z * sin_series(z) + r.low * (1 - 0.5 * z));
 }
 
-static double cos_near(struct double_double r)
+DFG_DEVICE static double cos_near(struct double_double r)
 {
 	double z = r.high * r.high, half = 0.5 * z, w = 1 - half;
 	return w + (1 - w - half + (z * z * cos_series(z) - r.high * r.low));
 }
 
-double dfg_math_sin(double x)
+DFG_DEVICE double dfg_math_sin(double x)
 {
 	struct double_double reduced;
 	if (!(abs_f64(x) < MATH_INFINITY))
@@ -123,7 +123,7 @@ double dfg_math_sin(double x)
 	return quadrant & 2 ? -y : y;
 }
 
-double dfg_math_cos(double x)
+DFG_DEVICE double dfg_math_cos(double x)
 {
 	struct double_double reduced;
 	if (!(abs_f64(x) < MATH_INFINITY))
@@ -133,7 +133,7 @@ double dfg_math_cos(double x)
 	return (quadrant + 1) & 2 ? -y : y;
 }
 
-double dfg_math_tan(double x)
+DFG_DEVICE double dfg_math_tan(double x)
 {
 	struct double_double reduced;
 	if (!(abs_f64(x) < MATH_INFINITY))
@@ -146,7 +146,7 @@ double dfg_math_tan(double x)
 }
 
 /* (atan t - t) / t^3 in t^2, |t| <= tan(pi / 8), and (asin t - t) / t^3 in t^2 <= 1/4: 2^-64. */
-static double atan_series(double z)
+DFG_DEVICE static double atan_series(double z)
 {
 	static const double c[] = {
 		-0x1.5555555555554p-2,
@@ -165,7 +165,7 @@ static double atan_series(double z)
 	return series(c, sizeof c / sizeof *c, z);
 }
 
-static double asin_series(double z)
+DFG_DEVICE static double asin_series(double z)
 {
 	static const double c[] = {
 		0x1.5555555555553p-3,
@@ -187,7 +187,7 @@ static double asin_series(double z)
 }
 
 /* Reduced by pi / 4 or pi / 2 to a small argument. */
-double dfg_math_atan(double x)
+DFG_DEVICE double dfg_math_atan(double x)
 {
 	double a = abs_f64(x), t = a, base = 0, base_low = 0;
 	if (a > 0x1.3504f333f9de6p1) {
@@ -203,7 +203,7 @@ double dfg_math_atan(double x)
 	return sign_f64(base + (t + (t * z * atan_series(z) + base_low)), x);
 }
 
-double dfg_math_atan2(double y, double x)
+DFG_DEVICE double dfg_math_atan2(double y, double x)
 {
 	double a = abs_f64(y), b = abs_f64(x);
 	if (x != x || y != y)
@@ -215,13 +215,13 @@ double dfg_math_atan2(double y, double x)
 }
 
 /* asin t for t = sqrt z */
-static double asin_of_root(double z)
+DFG_DEVICE static double asin_of_root(double z)
 {
 	double root = __builtin_sqrt(z);
 	return root + root * z * asin_series(z);
 }
 
-double dfg_math_asin(double x)
+DFG_DEVICE double dfg_math_asin(double x)
 {
 	double a = abs_f64(x), z = x * x;
 	if (a <= 0.5)
@@ -230,7 +230,7 @@ double dfg_math_asin(double x)
 	return a <= 1 ? sign_f64(y, x) : MATH_NAN;
 }
 
-double dfg_math_acos(double x)
+DFG_DEVICE double dfg_math_acos(double x)
 {
 	double z = x * x;
 	if (!(abs_f64(x) <= 1))
@@ -244,13 +244,13 @@ double dfg_math_acos(double x)
 
 #define LN2 0x1.62e42fefa39efp-1
 
-double dfg_math_asinh(double x)
+DFG_DEVICE double dfg_math_asinh(double x)
 {
 	double a = abs_f64(x), z = a * a;
 	return sign_f64(a > 0x1p28 ? log_f64(a) + LN2 : log1p_f64(a + z / (1 + __builtin_sqrt(z + 1))), x);
 }
 
-double dfg_math_acosh(double x)
+DFG_DEVICE double dfg_math_acosh(double x)
 {
 	double t = x - 1;
 	if (!(x >= 1))
@@ -258,7 +258,7 @@ double dfg_math_acosh(double x)
 	return x > 0x1p28 ? log_f64(x) + LN2 : log1p_f64(t + __builtin_sqrt(2 * t + t * t));
 }
 
-double dfg_math_atanh(double x)
+DFG_DEVICE double dfg_math_atanh(double x)
 {
 	double a = abs_f64(x);
 	return sign_f64(0.5 * log1p_f64(2 * a / (1 - a)), x);
