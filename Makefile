@@ -89,6 +89,38 @@ $(O)/ops.def: $(patsubst %.c,$(O)/%.o,$(wildcard kernels/*.c)) FORCE
 $(O)/lib/graph/registry.o: $(O)/ops.def
 FORCE:
 
+# Devices. Kernels are kernels/X.cu, which compile for the stand-in for CUDA wherever there is a C++ compiler: a library that
+# dfg opens, and the program that is a device. The hash of all that both sides of a device must agree on is in each.
+
+CXX_OF = $(if $(findstring clang,$(CC)),clang++,g++)
+CUDA_KERNELS = $(patsubst kernels/%.cu,$(O)/standin/%.o,$(wildcard kernels/*.cu))
+STANDIN = $(patsubst kernels/cuda/standin/%.c,$(O)/standin/host/%.o,$(wildcard kernels/cuda/standin/*.c))
+CUDA_SOURCES = $(sort $(wildcard kernels/*.cu kernels/cuda/*.cuh kernels/cuda/*/*.[ch] kernels/row_*.h lib/exec/device/*.def \
+  lib/exec/device/api.h lib/exec/device/*_launch.h) kernels/activation.def kernels/arithmetic.def kernels/elementwise.def \
+  kernels/logic.def kernels/device_function.h kernels/double_double.h kernels/integer.h kernels/math.h kernels/special.c kernels/special.h \
+  kernels/trigonometry.c lib/graph/half_bits.h)
+
+standin: $(O)/dfg-cuda-standin.so
+.PHONY: standin
+$(O)/device_build.h: $(CUDA_SOURCES) Makefile
+	@mkdir -p $(@D) && echo "#define DFG_DEVICE_BUILD \"$$(cat $(CUDA_SOURCES) | sha256sum | cut -c1-16)\"" >$@
+$(O)/lib/exec/device/provider.o: $(O)/device_build.h
+$(O)/standin/%.o: kernels/%.cu
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D) && $(CXX_OF) $(filter-out -std=gnu11,$(KEEP)) -std=gnu++17 -fno-exceptions -fno-rtti $(CFLAGS) $(WARN) \
+	  -Wno-unused-function $(EXTRA) -MMD -MP -x c++ -c -o $@ $<
+$(O)/cuda_kernels.def: $(CUDA_KERNELS)
+	@$(NM) --defined-only $^ | sed -n 's/.* T dfg_\([a-z]*\)_kernel_\(.*\)/KERNEL(\1, \2)/p' | LC_ALL=C sort >$@
+$(O)/standin/host/%.o: kernels/cuda/standin/%.c $(O)/cuda_kernels.def $(O)/device_build.h
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(COMPILE) -fPIC -fvisibility=hidden -c -o $@ $<
+$(O)/dfg-cuda-standin-device: $(O)/standin/host/device.o $(CUDA_KERNELS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(EXTRA) -o $@ $^ -lm -lpthread
+$(O)/dfg-cuda-standin.so: $(filter-out %/device.o,$(STANDIN)) $(O)/dfg-cuda-standin-device
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(EXTRA) -shared -o $@ $(filter %.o,$^) -ldl -lpthread
+
 # Pages: prose from man/, options and tables from the program. A page that is a .in names its command.
 
 man: $(PAGES)
@@ -105,17 +137,18 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libdfg.a
 	$(Q)$(CC) $(EXTRA) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
 $(O)/tests/unit/fuzz_corpus: $(FUZZ)
+$(O)/tests/unit/device: $(O)/dfg-cuda-standin.so
 
 unit: $(UNIT)
 	@tests/run unit $(UNIT)
-check-quick: $(O)/dfg unit
+check-quick: $(O)/dfg $(O)/dfg-cuda-standin.so unit
 	@DFG=$(O)/dfg tests/run quick
 check-net: $(O)/dfg
 	@DFG=$(O)/dfg tests/run net
 check-long: $(O)/dfg $(O)/tests/unit/random_programs
 	@DFG=$(O)/dfg tests/run long $(O)/tests/unit/random_programs
 check: deps
-	@$(MAKE) $(JOBS) --no-print-directory $(O)/dfg $(UNIT) man
+	@$(MAKE) $(JOBS) --no-print-directory $(O)/dfg $(O)/dfg-cuda-standin.so $(UNIT) man
 	@DFG=$(O)/dfg CC="$(CC)" CASES="$(CASES)" tests/run all $(UNIT)
 .PHONY: unit check check-quick check-net check-long
 

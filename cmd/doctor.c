@@ -7,6 +7,7 @@
 #include "kernels/gemm/gemm.h"
 #include "lib/base/pool.h"
 #include "lib/base/vector.h"
+#include "lib/exec/device/provider.h"
 #include "lib/graph/op.h"
 #include "remote/http_links.h"
 #include "remote/libssh.h"
@@ -182,6 +183,23 @@ static void look_at_ssh(struct finding *f)
 	f->value[strcspn(f->value, "/")] = '\0';
 }
 
+/* The devices of CUDA, or of the stand-in for it that DFG_CUDA names. */
+static void look_at_devices(struct finding *f)
+{
+	const struct dfg_device_provider *provider;
+	char name[80] = "unknown";
+	int count = 0;
+	snprintf(f->value, sizeof f->value, "none");
+	if (!dfg_device_provider_exists())
+		return;
+	take_error(f, dfg_device_provider_open(&provider));
+	if (!f->err)
+		take_error(f, dfg_device_count(provider, &count));
+	if (f->err || !provider->describe(0, name, sizeof name))
+		return;
+	snprintf(f->value, sizeof f->value, "%s: %d, cuda:0 is %s; %s", provider->name, count, name, dfg_device_verified());
+}
+
 static const struct {
 	const char *what;
 	void (*look)(struct finding *f);
@@ -196,6 +214,7 @@ static const struct {
 	{"vectors", look_at_vectors},
 	{"convolutions", look_at_convolutions},
 	{"denormals", look_at_denormals},
+	{"devices", look_at_devices},
 	{"messages", look_at_protobuf},
 	{"operations", look_at_ops},
 	{"links", look_at_links},

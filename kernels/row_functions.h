@@ -7,7 +7,7 @@
 
 /*
  * The functions in the expressions of rows (kernels/row_names.h), for each type: name_f32, name_i8, ... C chooses one of
- * them by _Generic; C++, in which rows are compiled for devices (kernels/cuda/row.h), by templates there. Rows of complex
+ * them by _Generic; C++, in which rows are compiled for devices (kernels/cuda/row.cuh), by templates there. Rows of complex
  * numbers are for C alone.
  */
 #ifndef __cplusplus

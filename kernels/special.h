@@ -1,11 +1,6 @@
 #pragma once
 
-/* Put before functions that run on devices too. */
-#ifdef __CUDACC__
-#define DFG_DEVICE __host__ __device__
-#else
-#define DFG_DEVICE
-#endif
+#include "kernels/device_function.h"
 
 /*
  * Functions of f64 that require branches, for f32 too, with the result rounded. tests/unit/math.c measures their

@@ -1,0 +1,3 @@
+#include "kernels/cuda/row.cuh"
+
+#include "kernels/arithmetic.def"
