@@ -3,6 +3,8 @@
 #include "kernels/gemm/fuse_plain.h"
 #include "kernels/gemm/micro.h"
 
+#include <string.h>
+
 /* Rows of depthwise convolutions for each kind of instructions that products use. */
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -13,33 +15,49 @@
 #define REAL float
 #define LANES 8
 #define NAME(x) x##_avx2_f32
+#define SHARED 8
+#define MASK __m256i
+#define MASK_OF(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define LOAD_MASKED(from, mask) (vector_avx2_f32) _mm256_maskload_ps(from, mask)
+#define STORE_MASKED(to, mask, x) _mm256_maskstore_ps(to, mask, (__m256)(x))
 #define TARGET TARGET_AVX2
 #define FUSE(a, b, c) (vector_avx2_f32) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
-#define FUSE_ONE __builtin_fmaf
 #include "kernels/conv/depthwise.inc"
 
 #define REAL double
 #define LANES 4
 #define NAME(x) x##_avx2_f64
+#define SHARED 8
+#define MASK __m256i
+#define MASK_OF(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x((n)), _mm256_setr_epi64x(0, 1, 2, 3))
+#define LOAD_MASKED(from, mask) (vector_avx2_f64) _mm256_maskload_pd(from, mask)
+#define STORE_MASKED(to, mask, x) _mm256_maskstore_pd(to, mask, (__m256d)(x))
 #define TARGET TARGET_AVX2
 #define FUSE(a, b, c) (vector_avx2_f64) _mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c))
-#define FUSE_ONE __builtin_fma
 #include "kernels/conv/depthwise.inc"
 
 #define REAL float
 #define LANES 16
 #define NAME(x) x##_avx512_f32
+#define SHARED 14
+#define MASK __mmask16
+#define MASK_OF(n) (__mmask16)((1U << (n)) - 1)
+#define LOAD_MASKED(from, mask) (vector_avx512_f32) _mm512_maskz_loadu_ps(mask, from)
+#define STORE_MASKED(to, mask, x) _mm512_mask_storeu_ps(to, mask, (__m512)(x))
 #define TARGET TARGET_AVX512
 #define FUSE(a, b, c) (vector_avx512_f32) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
-#define FUSE_ONE __builtin_fmaf
 #include "kernels/conv/depthwise.inc"
 
 #define REAL double
 #define LANES 8
 #define NAME(x) x##_avx512_f64
+#define SHARED 14
+#define MASK __mmask8
+#define MASK_OF(n) (__mmask8)((1U << (n)) - 1)
+#define LOAD_MASKED(from, mask) (vector_avx512_f64) _mm512_maskz_loadu_pd(mask, from)
+#define STORE_MASKED(to, mask, x) _mm512_mask_storeu_pd(to, mask, (__m512d)(x))
 #define TARGET TARGET_AVX512
 #define FUSE(a, b, c) (vector_avx512_f64) _mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
-#define FUSE_ONE __builtin_fma
 #include "kernels/conv/depthwise.inc"
 #endif
 
@@ -48,7 +66,6 @@
 #define NAME(x) x##_generic_f32
 #define TARGET
 #define FUSE fuse_f32
-#define FUSE_ONE __builtin_fmaf
 #include "kernels/conv/depthwise.inc"
 
 #define REAL double
@@ -56,7 +73,6 @@
 #define NAME(x) x##_generic_f64
 #define TARGET
 #define FUSE fuse_f64
-#define FUSE_ONE __builtin_fma
 #include "kernels/conv/depthwise.inc"
 
 #define TWICE(a, b, c) ((a) * (b) + (c))
@@ -66,7 +82,6 @@
 #define NAME(x) x##_mul_f32
 #define TARGET
 #define FUSE TWICE
-#define FUSE_ONE TWICE
 #include "kernels/conv/depthwise.inc"
 
 #define REAL double
@@ -74,7 +89,6 @@
 #define NAME(x) x##_mul_f64
 #define TARGET
 #define FUSE TWICE
-#define FUSE_ONE TWICE
 #include "kernels/conv/depthwise.inc"
 
 static const struct {

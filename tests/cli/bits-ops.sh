@@ -23,6 +23,17 @@ output dilated
 output by_image = Dilation2DBackpropInput(images, window, dilated, strides = [1, 1, 1, 1], rates = [1, 1, 1, 1], padding = "SAME")
 output by_window = Dilation2DBackpropFilter(images, window, dilated, strides = [1, 1, 1, 1], rates = [1, 1, 1, 1], padding = "SAME")
 output patches = ExtractImagePatches(images, ksizes = [1, 3, 3, 1], strides = [1, 2, 2, 1], rates = [1, 1, 1, 1], padding = "SAME")
+filter = Reshape(numbers(125), [5, 5, 5, 1])
+deep = DepthwiseConv2dNative(images, filter, strides = [1, 1, 1, 1], padding = "SAME")
+output deep
+output deep_image = DepthwiseConv2dNativeBackpropInput([2, 60, 60, 5], filter, deep, strides = [1, 1, 1, 1], padding = "SAME")
+output deep_filter = DepthwiseConv2dNativeBackpropFilter(images, [5, 5, 5, 1], deep, strides = [1, 1, 1, 1], padding = "SAME")
+wide = Reshape(images, [2, 20, 30, 30])
+output wide_deep = DepthwiseConv2dNative(wide, Reshape(numbers(270), [3, 3, 30, 1]), strides = [1, 2, 2, 1], padding = "SAME")
+output wide_filter = DepthwiseConv2dNativeBackpropFilter(wide, [7, 7, 30, 1], wide, strides = [1, 1, 1, 1], padding = "SAME")
+planes = MaxPool(wide, ksize = [1, 1, 3, 3], strides = [1, 1, 2, 2], padding = "SAME", data_format = "NCHW")
+output planes
+output planes_grad = MaxPoolGrad(wide, planes, planes, ksize = [1, 1, 3, 3], strides = [1, 1, 2, 2], padding = "SAME", data_format = "NCHW")
 largest, places = MaxPoolWithArgmax(images, ksize = [1, 3, 3, 1], strides = [1, 2, 2, 1], padding = "SAME")
 output largest
 output largest_grad = MaxPoolGradWithArgmax(images, largest, places, ksize = [1, 3, 3, 1], strides = [1, 2, 2, 1], padding = "SAME")
@@ -56,5 +67,8 @@ for threads in 2 3 4; do
 	"$DFG" run ops.pb --threads "$threads" -o got.npz
 	cmp want.npz got.npz
 done
-DFG_CPU=generic "$DFG" run ops.pb --threads 2 -o got.npz
-cmp want.npz got.npz
+for cpu in generic avx2; do
+	if [ $cpu = avx2 ] && ! grep -qw avx2 /proc/cpuinfo; then continue; fi
+	DFG_CPU=$cpu "$DFG" run ops.pb --threads 2 -o got.npz
+	cmp want.npz got.npz
+done

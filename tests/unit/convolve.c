@@ -17,14 +17,13 @@ enum { RANDOM = 300, BLOCKS = 256 };
 #define LANES 16
 #define NAME(x) x##_wide
 #define TARGET
-#define FUSE(a, b, c)                                    \
-	({                                                   \
-		vector_wide z_ = (c);                            \
-		for (int l_ = 0; l_ < LANES; l_++)               \
-			z_[l_] = FUSE_ONE((a)[l_], (b)[l_], z_[l_]); \
-		z_;                                              \
+#define FUSE(a, b, c)                                          \
+	({                                                         \
+		vector_wide z_ = (c);                                  \
+		for (int l_ = 0; l_ < LANES; l_++)                     \
+			z_[l_] = __builtin_fmaf((a)[l_], (b)[l_], z_[l_]); \
+		z_;                                                    \
 	})
-#define FUSE_ONE __builtin_fmaf
 #include "kernels/conv/depthwise.inc"
 
 /* A host with one thread, which takes blocks from the last to the first. */
@@ -387,34 +386,54 @@ static void each_channel_by_itself(void **state)
 	}
 }
 
-/* Rows that are longer than a run, of whole vectors and of single channels. */
-static void vectors_of_any_width(void **state)
+/* The usual windows, whose pixels are shared by taps, over rows of several runs and of few pixels. */
+static void each_channel_by_usual_windows(void **state)
 {
 	(void)state;
-	enum { CHANNELS = 75, WIDTH = 20, TAPS = 7 };
-	const struct dfg_conv_walk_axis line = {WIDTH, WIDTH, -3, 1, TAPS, 1, 0, 1, WIDTH};
-	float *x = numbers(CHANNELS * WIDTH, 1), *w = numbers(CHANNELS * TAPS, 2), *d = numbers(CHANNELS * WIDTH, 3);
-	float *got = numbers(CHANNELS * WIDTH, 4), *want = numbers(CHANNELS * WIDTH, 4);
+	const int64_t widths[] = {1, 2, 5, 7, 14, 15, 27, 29, 44}, channels[] = {1, 7, 16, 20, 33, 64, 75, 8, 130};
+	for (int i = 0; i < 9; i++)
+		for (int64_t size = 3; size <= 7; size += 2) {
+			const int64_t before = size / 2, after = i % 3 ? before : before + 3;
+			const struct dfg_convolution c = convolution(1 + i % 2, channels[i], 1, 1, one,
+				axis(6, size, 1 + i % 2, 1, before, before), axis(widths[i], size, 1, 1, before, after));
+			check(&depthwise, &c);
+		}
+}
+
+/* Rows that are longer than a run, of whole vectors and of channels that are left over. */
+static void any_row(int64_t channels, int64_t width, int64_t taps)
+{
+	const struct dfg_conv_walk_axis line = {width, width, -taps / 2, 1, taps, 1, 0, 1, width};
+	float *x = numbers(channels * width, 1), *w = numbers(channels * taps, 2), *d = numbers(channels * width, 3);
+	float *got = numbers(channels * width, 4), *want = numbers(channels * width, 4);
 	const void *rows[] = {x, x}, *weights[] = {w, w};
 	const struct dfg_depthwise_functions *kind[] = {dfg_depthwise_functions(DFG_F32), &functions_wide};
 	float *to[] = {want, got};
 	for (int i = 0; i < 2; i++) {
 		struct dfg_depthwise_row row = {.axis = &line,
-			.channels = CHANNELS,
+			.channels = channels,
 			.rows = 2,
 			.x = rows,
 			.w = weights,
 			.to = to[i],
-			.to_step = CHANNELS,
+			.to_step = channels,
 			.d = d,
 			.begin = 1,
-			.end = WIDTH};
+			.end = width};
 		kind[i]->positions(&row);
 		kind[i]->sums(&row);
 	}
 	if (!strcmp(dfg_product_fingerprint(), "fma"))
-		assert_memory_equal(got, want, sizeof(float) * CHANNELS * WIDTH);
+		assert_memory_equal(got, want, sizeof(float) * (size_t)(channels * width));
 	free(x), free(w), free(d), free(got), free(want);
+}
+
+static void vectors_of_any_width(void **state)
+{
+	(void)state;
+	for (int64_t taps = 1; taps <= 9; taps++)
+		for (int64_t channels = 3; channels <= 75; channels += 18)
+			any_row(channels, taps + channels % 7 + 13, taps);
 }
 
 /* Integers wrap around; sums have no order. */
@@ -456,6 +475,7 @@ int main(void)
 		cmocka_unit_test(far_taps),
 		cmocka_unit_test(random_windows),
 		cmocka_unit_test(each_channel_by_itself),
+		cmocka_unit_test(each_channel_by_usual_windows),
 		cmocka_unit_test(vectors_of_any_width),
 		cmocka_unit_test(integers),
 	};
