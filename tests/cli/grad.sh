@@ -166,7 +166,7 @@ for optimizer in $optimizers; do
 	x='x=normal:f32[6,4]:seed=1'
 	labels=(--feed 'labels=i32[6]:0,1,2,0,1,2')
 	fused=1
-	case $optimizer in adamax | adarevision | ftrl) fused=0 ;; esac # they have no pattern: tests/cli/tables.sh
+	case $optimizer in adamax | adarevision | ftrl | nadam) fused=0 ;; esac # they have no pattern: tests/cli/tables.sh
 	compare m.pb $((2 * fused)) "$optimizer(lr=0.01)" before.npz
 	x='x=normal:f64[6,4]:seed=1'
 	labels=()

@@ -21,6 +21,7 @@ while IFS=: read -r optimizer values; do
 		  if (($1 - a) ^ 2 > 4e-12 || ($2 - b) ^ 2 > 4e-12) { print optimizer ": " $0 ", not " a " " b; exit 1 } }'
 done <<'.'
 adamax(lr = 0.125): 0.864357 0.585644
+nadam(lr = 0.125): 1.099182 0.748412
 lion(lr = 0.125): 0.695775 0.472128
 lion(lr = 0.125, decay = 0.25): 0.384213 0.260116
 lamb(lr = 0.125): 1.705892 1.153856

@@ -22,6 +22,7 @@ O = keras.optimizers
 
 OPTIMIZERS = {
     "adamax(lr = 0.125)": O.Adamax(0.125),
+    "nadam(lr = 0.125)": O.Nadam(0.125),
     "lion(lr = 0.125)": O.Lion(0.125),
     "lion(lr = 0.125, decay = 0.25)": O.Lion(0.125, weight_decay=0.25),
     "lamb(lr = 0.125)": O.Lamb(0.125),
