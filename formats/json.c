@@ -330,6 +330,8 @@ struct dfg_err *dfg_json_need(
 	if ((*out_member)->kind != kind)
 		return DFG_ERR(
 			DFG_DATA, "\"%s\" is %s, not %s", key, dfg_json_kind_name((*out_member)->kind), dfg_json_kind_name(kind));
+	if (kind == DFG_JSON_STRING && strlen((*out_member)->string) != (*out_member)->count)
+		return DFG_ERR(DFG_DATA, "\"%s\" contains a zero character", key);
 	return NULL;
 }
 

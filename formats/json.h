@@ -51,7 +51,7 @@ const char *dfg_json_kind_name(enum dfg_json_kind kind);
 /* The member, or NULL; object may be NULL or another kind of value. */
 const struct dfg_json *dfg_json_get(const struct dfg_json *object, const char *key);
 
-/* The member, which must exist and be of that kind; else DFG_DATA, naming the key. */
+/* The member, which must exist and be of that kind, a string without zeros; else DFG_DATA, naming the key. */
 DFG_MUST_CHECK struct dfg_err *dfg_json_need(
 	const struct dfg_json *object, const char *key, enum dfg_json_kind kind, const struct dfg_json **out_member);
 

@@ -22,8 +22,8 @@ static int code_of(int status)
 {
 	static const struct {
 		int status, code;
-	} codes[] = {{200, 0}, {400, 3}, {401, 16}, {404, 5}, {405, 12}, {413, 8}, {415, 12}, {421, 7}, {422, 3}, {429, 8},
-		{500, 13}, {501, 12}, {503, 14}, {504, 4}};
+	} codes[] = {{200, 0}, {400, 3}, {401, 16}, {404, 5}, {405, 12}, {408, 4}, {413, 8}, {415, 12}, {421, 7}, {422, 3},
+		{429, 8}, {431, 8}, {500, 13}, {501, 12}, {503, 14}, {504, 4}};
 	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
 		if (codes[i].status == status)
 			return codes[i].code;
@@ -113,7 +113,7 @@ struct dfg_served *dfg_grpc_model(const struct dfg_grpc_call *call, const char *
 {
 	struct dfg_serving *serving = call->serving;
 	struct dfg_served *served = NULL;
-	char *end;
+	uint64_t live_version;
 	for (size_t i = 0; i < serving->n_served; i++)
 		if (!strcmp(serving->served[i].name, name))
 			served = &serving->served[i];
@@ -121,13 +121,10 @@ struct dfg_served *dfg_grpc_model(const struct dfg_grpc_call *call, const char *
 		dfg_serving_refuse_model(serving, call->request, call->protocol, name, strlen(name));
 		return NULL;
 	}
-	struct dfg_live_model *live = dfg_served_live(served);
-	unsigned long long live_version = live->version, asked = *version ? strtoull(version, &end, 10) : live_version;
-	dfg_live_model_unref(live);
-	if (!*version || (*version >= '0' && *version <= '9' && !*end && asked == live_version))
+	if (!*version || dfg_served_has_version(served, version, strlen(version), &live_version))
 		return served;
 	dfg_serving_error(served, call->request, call->protocol, 404, "model '%.100s' has version %llu only, not %.40s",
-		served->name, live_version, version);
+		served->name, (unsigned long long)live_version, version);
 	return NULL;
 }
 

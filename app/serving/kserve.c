@@ -99,7 +99,10 @@ static void answer_server(struct dfg_serving *serving, struct dfg_web_request *r
 void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *request)
 {
 	const char *rest = request->path + 3;
-	if (!strcmp(rest, "") || !strcmp(rest, "/"))
+	bool is_repository = !strncmp(rest, "/repository", 11);
+	if (!strcmp(request->method, "POST") && !is_repository)
+		dfg_serving_error(&serving->other, request, protocol, 405, "the method of %.200s must be GET", request->path);
+	else if (!strcmp(rest, "") || !strcmp(rest, "/"))
 		answer_server(serving, request);
 	else if (!strcmp(rest, "/health/live"))
 		answer_true(&serving->other, request, "live");
@@ -107,7 +110,7 @@ void dfg_kserve_server(struct dfg_serving *serving, struct dfg_web_request *requ
 		answer_true(&serving->other, request, "ready");
 	else if (!strcmp(rest, "/health/ready"))
 		dfg_serving_error(&serving->other, request, protocol, 503, "the server is shutting down");
-	else if (!strncmp(rest, "/repository", 11))
+	else if (is_repository)
 		dfg_serving_error(&serving->other, request, protocol, 501, "this server has no model repository");
 	else
 		dfg_serving_error(&serving->other, request, protocol, 404, "unknown path %.200s", request->path);
@@ -260,8 +263,8 @@ struct dfg_err *dfg_kserve_read_request(struct dfg_serving_job *job, const struc
 	bool all_binary = wants_binary(root, "binary_data_output", false);
 	for (uint32_t i = 0; i < job->live->n_out; i++)
 		job->is_binary[i] = all_binary;
-	if (id && id->kind != DFG_JSON_STRING)
-		return DFG_ERR(DFG_DATA, "\"id\" must be a string");
+	if (id)
+		DFG_TRY(dfg_json_need(root, "id", DFG_JSON_STRING, &id));
 	job->id = id ? id->string : NULL;
 	if (outputs && outputs->kind != DFG_JSON_ARRAY)
 		return DFG_ERR(DFG_DATA, "\"outputs\" must be a list");

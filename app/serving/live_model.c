@@ -4,6 +4,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/path.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -244,6 +245,16 @@ struct dfg_live_model *dfg_served_live(struct dfg_served *served)
 	atomic_fetch_add(&live->refs, 1);
 	pthread_mutex_unlock(&served->lock);
 	return live;
+}
+
+bool dfg_served_has_version(struct dfg_served *served, const char *text, size_t length, uint64_t *out_version)
+{
+	struct dfg_live_model *live = dfg_served_live(served);
+	char own[24];
+	int own_length = snprintf(own, sizeof own, "%llu", (unsigned long long)live->version);
+	*out_version = live->version;
+	dfg_live_model_unref(live);
+	return length == (size_t)own_length && !memcmp(text, own, length);
 }
 
 static uint64_t mark_source(uint64_t mark, const char *path)

@@ -172,12 +172,10 @@ static struct dfg_err *read_request(struct dfg_serving_job *job, const struct df
 {
 	const struct dfg_json *rows = dfg_json_get(root, "instances"), *columns = dfg_json_get(root, "inputs");
 	const struct dfg_json *signature = dfg_json_get(root, "signature_name");
-	if (signature && (signature->kind != DFG_JSON_STRING ||
-						 (strcmp(signature->string, "serving_default") != 0 && *signature->string)))
-		return DFG_ERR(DFG_DATA, "the only signature is \"serving_default\", not %s%.100s%s",
-			signature->kind == DFG_JSON_STRING ? "'" : "",
-			signature->kind == DFG_JSON_STRING ? signature->string : "a value that is not a string",
-			signature->kind == DFG_JSON_STRING ? "'" : "");
+	if (signature)
+		DFG_TRY(dfg_json_need(root, "signature_name", DFG_JSON_STRING, &signature));
+	if (signature && *signature->string && strcmp(signature->string, "serving_default") != 0)
+		return DFG_ERR(DFG_DATA, "the only signature is \"serving_default\", not '%.100s'", signature->string);
 	if (!rows == !columns)
 		return DFG_ERR(DFG_DATA, "the body must have either \"instances\" or \"inputs\"");
 	return rows ? read_rows(job, rows) : read_columns(job, columns);

@@ -58,20 +58,36 @@ void dfg_serving_put_version(struct dfg_json_out *json, const char *key, const s
 	dfg_json_string(json, text);
 }
 
-void dfg_serving_refuse(void *arg, int status, const char *why, struct dfg_text *out_body)
+/* An error in the form of the request's protocol. */
+static void put_refusal(
+	const struct dfg_web_request *request, int status, const char *why, struct dfg_web_answer *out_answer)
+{
+	*out_answer = (struct dfg_web_answer){.status = status, .type = "application/json"};
+	if (request && dfg_grpc_is(request))
+		dfg_grpc_fail(out_answer, status, why);
+	else
+		dfg_serving_put_error(&out_answer->body, why);
+}
+
+void dfg_serving_refuse(
+	void *arg, const struct dfg_web_request *request, int status, const char *why, struct dfg_web_answer *out_answer)
 {
 	struct dfg_serving *serving = arg;
 	dfg_served_count(&serving->other, "none", status);
-	dfg_serving_put_error(out_body, why);
+	put_refusal(request, status, why, out_answer);
 }
 
-static const char *field_of(int status)
+/* The field that an error must have. */
+static const char *field_of(int status, const char *method)
 {
 	static const struct {
 		int status;
 		const char *field;
-	} fields[] = {{401, "www-authenticate: Bearer"}, {405, "allow: GET, HEAD, POST"}, {429, "retry-after: 1"},
-		{503, "retry-after: 1"}};
+	} fields[] = {{401, "www-authenticate: Bearer"}, {429, "retry-after: 1"}, {503, "retry-after: 1"}};
+	if (status == 405 && !strcmp(method, "POST"))
+		return "allow: GET, HEAD";
+	if (status == 405)
+		return !strcmp(method, "GET") || !strcmp(method, "HEAD") ? "allow: POST" : "allow: GET, HEAD, POST";
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (fields[i].status == status)
 			return fields[i].field;
@@ -85,7 +101,7 @@ void dfg_serving_reply(
 		dfg_text_release(&answer->body);
 		answer->status = 503;
 	}
-	const char *field = answer->is_grpc ? NULL : field_of(answer->status);
+	const char *field = answer->is_grpc ? NULL : field_of(answer->status, request->method);
 	if (field)
 		snprintf(answer->field, sizeof answer->field, "%s", field);
 	answer->with_head = !strcmp(request->method, "HEAD");
@@ -108,16 +124,13 @@ void dfg_serving_reply_json(
 void dfg_serving_error(
 	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, int status, const char *fmt, ...)
 {
-	struct dfg_web_answer answer = {.status = status, .type = "application/json"};
+	struct dfg_web_answer answer;
 	char text[1200];
 	va_list args;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	if (dfg_grpc_is(request))
-		dfg_grpc_fail(&answer, status, text);
-	else
-		dfg_serving_put_error(&answer.body, text);
+	put_refusal(request, status, text, &answer);
 	dfg_serving_reply(served, request, protocol, &answer);
 }
 
@@ -206,16 +219,15 @@ static const char *pass_version(
 	struct dfg_served *served, struct dfg_web_request *request, const char *protocol, const char *rest)
 {
 	static const char versions[] = "/versions/";
-	char *end;
+	const char *version = rest + sizeof versions - 1;
+	uint64_t live_version;
 	if (strncmp(rest, versions, sizeof versions - 1) != 0)
 		return rest;
-	struct dfg_live_model *live = dfg_served_live(served);
-	unsigned long long live_version = live->version, version = strtoull(rest + sizeof versions - 1, &end, 10);
-	dfg_live_model_unref(live);
-	if (end > rest + sizeof versions - 1 && version == live_version && (!*end || *end == '/' || *end == ':'))
-		return end;
-	dfg_serving_error(
-		served, request, protocol, 404, "model '%.100s' has version %llu only", served->name, live_version);
+	size_t length = strcspn(version, "/:");
+	if (dfg_served_has_version(served, version, length, &live_version))
+		return version + length;
+	dfg_serving_error(served, request, protocol, 404, "model '%.100s' has version %llu only, not '%.*s'", served->name,
+		(unsigned long long)live_version, (int)(length < 40 ? length : 40), version);
 	return NULL;
 }
 
@@ -264,6 +276,26 @@ static bool begins(const char *path, const char *prefix, const char **out_rest)
 	return !strncmp(path, prefix, length);
 }
 
+/* Paths that are read. False: there is no such path. */
+static bool route_page(struct dfg_serving *serving, struct dfg_web_request *request)
+{
+	static const struct {
+		const char *path;
+		void (*show)(struct dfg_serving *serving, struct dfg_web_request *request);
+	} pages[] = {{"/", dfg_serving_show_page}, {"/graph", dfg_serving_draw}, {"/status", dfg_serving_show_status},
+		{"/metrics", dfg_serving_metrics}, {"/trace", dfg_serving_trace}};
+	size_t count = sizeof pages / sizeof *pages, i = 0;
+	while (i < count && strcmp(request->path, pages[i].path) != 0)
+		i++;
+	if (i == count || dfg_grpc_is(request))
+		return false;
+	if (!strcmp(request->method, "POST"))
+		dfg_serving_error(&serving->other, request, "none", 405, "the method of %s must be GET", pages[i].path);
+	else
+		pages[i].show(serving, request);
+	return true;
+}
+
 static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 {
 	const char *rest;
@@ -281,18 +313,8 @@ static void route(struct dfg_serving *serving, struct dfg_web_request *request)
 		dfg_kserve_grpc(serving, request, rest);
 	else if (begins(request->path, "/tensorflow.serving.", &rest))
 		dfg_tensorflow_grpc(serving, request, rest);
-	else if (!strcmp(request->path, "/"))
-		dfg_serving_show_page(serving, request);
-	else if (!strcmp(request->path, "/graph"))
-		dfg_serving_draw(serving, request);
-	else if (!strcmp(request->path, "/status"))
-		dfg_serving_show_status(serving, request);
-	else if (!strcmp(request->path, "/metrics"))
-		dfg_serving_metrics(serving, request);
-	else if (!strcmp(request->path, "/trace"))
-		dfg_serving_trace(serving, request);
-	else
-		dfg_serving_error(&serving->other, request, "none", 404,
+	else if (!route_page(serving, request))
+		dfg_serving_error(&serving->other, request, "none", dfg_grpc_is(request) ? 501 : 404,
 			"unknown path %.200s; the paths are /, /v2, /v1/models/NAME, /run, /stream, /metrics and /trace",
 			request->path);
 }
@@ -306,6 +328,12 @@ static bool has_good_escapes(const char *path)
 	return true;
 }
 
+static bool has_plain_body(const struct dfg_web_request *request)
+{
+	const char *encoding = dfg_web_field(request, "content-encoding");
+	return !encoding || !*encoding || !strcmp(encoding, "identity");
+}
+
 void dfg_serving_handle(void *arg, struct dfg_web_request *request)
 {
 	struct dfg_serving *serving = arg;
@@ -317,6 +345,9 @@ void dfg_serving_handle(void *arg, struct dfg_web_request *request)
 	else if (!has_good_escapes(request->path))
 		dfg_serving_error(
 			&serving->other, request, "none", 400, "the path has a '%%' that two digits do not follow, or %%00");
+	else if (!has_plain_body(request))
+		dfg_serving_error(&serving->other, request, "none", 415,
+			"the body must not be compressed: Content-Encoding is '%.40s'", dfg_web_field(request, "content-encoding"));
 	else if (is_allowed(serving, request))
 		route(serving, request);
 }

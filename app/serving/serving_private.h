@@ -127,6 +127,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_live_model_open(const struct dfg_served *serv
 uint64_t dfg_served_mark(const struct dfg_served *served);
 void dfg_live_model_unref(struct dfg_live_model *live);            /* NULL is fine */
 struct dfg_live_model *dfg_served_live(struct dfg_served *served); /* a new reference */
+/* Whether the text is the version that is live, which is *out_version, as it is written: without sign or leading zeros. */
+bool dfg_served_has_version(struct dfg_served *served, const char *text, size_t length, uint64_t *out_version);
 
 /* job.c. Errors of these become answers: dfg_job_refuse(). */
 /* NULL: memory is short, and the request is answered. */
@@ -214,7 +216,8 @@ void dfg_serving_draw(struct dfg_serving *serving, struct dfg_web_request *reque
 /* The model of that name; NULL: there is none. */
 struct dfg_served *dfg_serving_find(struct dfg_serving *serving, const char *name);
 void dfg_serving_handle(void *arg, struct dfg_web_request *request);
-void dfg_serving_refuse(void *arg, int status, const char *why, struct dfg_text *out_body);
+void dfg_serving_refuse(
+	void *arg, const struct dfg_web_request *request, int status, const char *why, struct dfg_web_answer *out_answer);
 
 /* Answers with {"error": TEXT}. */
 void dfg_serving_error(struct dfg_served *served, struct dfg_web_request *request, const char *protocol, int status,

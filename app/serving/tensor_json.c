@@ -76,6 +76,17 @@ static struct dfg_err *put_integer(struct reading *reading, const struct dfg_jso
 	return NULL;
 }
 
+/* A finite number must not become infinite. */
+static struct dfg_err *put_real(struct reading *reading, const struct dfg_json *element, double value)
+{
+	struct dfg_tensor *tensor = reading->tensor;
+	dfg_put_real(tensor->dtype, dfg_tensor_at(tensor, reading->at), value);
+	if (element->kind == DFG_JSON_NUMBER && isinf(dfg_tensor_float(tensor, reading->at)))
+		return DFG_ERR(DFG_DATA, "element %lld is a number that %s cannot hold", (long long)reading->at,
+			dfg_dtype_name(tensor->dtype));
+	return NULL;
+}
+
 static struct dfg_err *put_element(struct reading *reading, const struct dfg_json *element)
 {
 	struct dfg_tensor *tensor = reading->tensor;
@@ -93,20 +104,50 @@ static struct dfg_err *put_element(struct reading *reading, const struct dfg_jso
 		return put_integer(reading, element);
 	if (tensor->dtype == DFG_BOOL || (element->kind != DFG_JSON_NUMBER && !special(element, &value)))
 		return bad(reading, element);
-	dfg_put_real(tensor->dtype, dfg_tensor_at(tensor, reading->at), value);
+	return put_real(reading, element, value);
+}
+
+/* Whether a list, and all in it, has the extents of the shape from this axis on. */
+static bool has_extents(const struct dfg_json *data, const struct dfg_shape *shape, int axis)
+{
+	bool is_list = data->kind == DFG_JSON_ARRAY;
+	if (is_list != (axis < shape->rank) || (is_list && (int64_t)data->count != shape->dim[axis]))
+		return false;
+	for (const struct dfg_json *element = is_list ? data->first : NULL; element; element = element->next)
+		if (!has_extents(element, shape, axis + 1))
+			return false;
+	return true;
+}
+
+static struct dfg_err *put_next(struct reading *reading, const struct dfg_json *element)
+{
+	DFG_TRY(put_element(reading, element));
+	reading->at++;
 	return NULL;
 }
 
-/* Lists may be nested as the shape is, or not at all; the depth is bounded by DFG_JSON_DEPTH. */
+/* The lists are nested as the shape is, which bounds the depth. */
 static struct dfg_err *put_list(struct reading *reading, const struct dfg_json *data)
 {
-	if (data->kind != DFG_JSON_ARRAY) {
-		DFG_TRY(put_element(reading, data));
-		reading->at++;
-		return NULL;
-	}
+	if (data->kind != DFG_JSON_ARRAY)
+		return put_next(reading, data);
 	for (const struct dfg_json *element = data->first; element; element = element->next)
 		DFG_TRY(put_list(reading, element));
+	return NULL;
+}
+
+/* Lists may be nested as the shape is, or not at all. */
+static struct dfg_err *put_all(struct reading *reading, const struct dfg_json *data)
+{
+	bool is_list = data->kind == DFG_JSON_ARRAY;
+	bool is_nested = is_list && data->first && data->first->kind == DFG_JSON_ARRAY;
+	if (is_nested && !has_extents(data, &reading->tensor->shape, 0))
+		return DFG_ERR(DFG_DATA, "the lists are nested in another way than the shape %s",
+			dfg_shape_words(&reading->tensor->shape).s);
+	if (!is_list || is_nested)
+		return put_list(reading, data);
+	for (const struct dfg_json *element = data->first; element; element = element->next)
+		DFG_TRY(put_next(reading, element));
 	return NULL;
 }
 
@@ -118,25 +159,13 @@ struct dfg_err *dfg_json_to_tensor(
 		return DFG_ERR(DFG_DATA, "%s cannot be represented in JSON", dfg_dtype_name(dtype));
 	DFG_TRY(dfg_tensor_new(dtype, shape, out_tensor));
 	struct reading reading = {out_tensor, dfg_shape_count(shape), 0};
-	struct dfg_err *err = put_list(&reading, data);
+	struct dfg_err *err = put_all(&reading, data);
 	if (!err && reading.at < reading.count)
 		err = DFG_ERR(DFG_DATA, "there are %lld elements, but the shape %s has %lld", (long long)reading.at,
 			dfg_shape_words(shape).s, (long long)reading.count);
 	if (err)
 		dfg_tensor_release(out_tensor);
 	return err;
-}
-
-/* Compares the extents of a list and of all in it with the shape from this axis on. */
-static struct dfg_err *check_extents(const struct dfg_json *data, const struct dfg_shape *shape, int axis)
-{
-	bool is_list = data->kind == DFG_JSON_ARRAY;
-	if (is_list != (axis < shape->rank) || (is_list && (int64_t)data->count != shape->dim[axis]))
-		return DFG_ERR(
-			DFG_DATA, "the lists are not nested alike: the first ones have the shape %s", dfg_shape_words(shape).s);
-	for (const struct dfg_json *element = is_list ? data->first : NULL; element; element = element->next)
-		DFG_TRY(check_extents(element, shape, axis + 1));
-	return NULL;
 }
 
 struct dfg_err *dfg_json_shape(const struct dfg_json *data, struct dfg_shape *out_shape)
@@ -147,5 +176,8 @@ struct dfg_err *dfg_json_shape(const struct dfg_json *data, struct dfg_shape *ou
 			return DFG_ERR(DFG_DATA, "lists are nested deeper than %d, the highest rank of a tensor", DFG_RANK_MAX);
 		out_shape->dim[out_shape->rank++] = (int64_t)list->count;
 	}
-	return check_extents(data, out_shape, 0);
+	return has_extents(data, out_shape, 0)
+			   ? NULL
+			   : DFG_ERR(DFG_DATA, "the lists are not nested alike: the first ones have the shape %s",
+					 dfg_shape_words(out_shape).s);
 }

@@ -11,6 +11,22 @@ size_t dfg_http1_head_size(const char *bytes, size_t size, size_t from)
 	return end ? (size_t)(end - bytes) + 4 : 0;
 }
 
+/* The letters of all registered methods. */
+static const char method_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+static const char bad_line_ends[] = "the head contains a bare CR, LF or zero byte, or a folded line";
+static const char no_method[] = "the request line has no method";
+
+const char *dfg_http1_fault(const char *bytes, size_t size, size_t from)
+{
+	bool may_be_empty_line = size == 1 && *bytes == '\r';
+	if (size && !may_be_empty_line && (!*bytes || !strchr(method_letters, *bytes)))
+		return no_method;
+	for (size_t at = from; at < size; at++)
+		if (!bytes[at] || (bytes[at] == '\n' && bytes[at - 1] != '\r'))
+			return bad_line_ends;
+	return NULL;
+}
+
 static bool is_token(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -50,10 +66,10 @@ static int refuse(int status, const char **out_why, const char *why)
 
 static int parse_request_line(char *line, struct dfg_http1_head *head, const char **out_why)
 {
-	size_t method = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"); /* as all registered methods */
+	size_t method = strspn(line, method_letters);
 	char *target = line + method + 1;
 	if (!method || line[method] != ' ')
-		return refuse(400, out_why, "the request line has no method");
+		return refuse(400, out_why, no_method);
 	size_t length = target_length(target);
 	const char *version = target + length + 1;
 	if (!length || target[length] != ' ' || strncmp(version, "HTTP/", 5) != 0)
@@ -189,7 +205,7 @@ int dfg_http1_parse(char *bytes, size_t size, struct dfg_http1_head *out_head, c
 {
 	*out_head = (struct dfg_http1_head){0};
 	if (!split_lines(bytes, size))
-		return refuse(400, out_why, "the head contains a bare CR, LF or zero byte, or a folded line");
+		return refuse(400, out_why, bad_line_ends);
 	char *line = bytes;
 	int status = parse_request_line(line, out_head, out_why);
 	/* the request line and a field are divided by zeros now, so the ends of lines are found from the end of VERSION */

@@ -36,6 +36,12 @@ struct dfg_http1_head {
 size_t dfg_http1_head_size(const char *bytes, size_t size, size_t from);
 
 /*
+ * NULL, or why `bytes`, which hold no complete head, cannot become one; `from` as above. So that what is not HTTP is
+ * refused at once, and not when the time of the request is over.
+ */
+const char *dfg_http1_fault(const char *bytes, size_t size, size_t from);
+
+/*
  * Parses a complete head of `size` bytes, in place. Returns 0, or the status of the refusal (400, 431, 501, 505) with the
  * reason in *out_why.
  */

@@ -11,6 +11,7 @@
  */
 struct dfg_tls;
 struct dfg_web;
+struct dfg_web_answer;
 struct dfg_web_request;
 
 struct dfg_web_options {
@@ -24,8 +25,12 @@ struct dfg_web_options {
 	void (*handle)(void *arg, struct dfg_web_request *request);
 	/* Called on that thread after requests were handed over, one or several that came together. NULL: nobody is told. */
 	void (*settle)(void *arg);
-	/* The body of an error that the server itself answers, as JSON or what else the clients expect. */
-	void (*refuse)(void *arg, int status, const char *why, struct dfg_text *out_body);
+	/*
+	 * Makes the answer to a request that the server itself refuses with this status, in the form that its client expects.
+	 * `request` has the fields that have come; NULL: it has not been understood.
+	 */
+	void (*refuse)(void *arg, const struct dfg_web_request *request, int status, const char *why,
+		struct dfg_web_answer *out_answer);
 	struct dfg_tls *tls; /* all connections are encrypted; borrowed; NULL: none is */
 	void *arg;
 };

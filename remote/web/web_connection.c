@@ -66,7 +66,7 @@ static void watch(struct dfg_web_connection *connection)
 {
 	bool reads = !connection->handled && (!connection->is_last || connection->lingers) && !connection->has_ended;
 	bool writes = dfg_web_has_output(connection);
-	uint32_t events = (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0) | (connection->has_ended ? 0 : EPOLLRDHUP);
+	uint32_t events = (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0) | (connection->is_ending ? 0 : EPOLLRDHUP);
 	struct epoll_event event = {.events = events, .data.u64 = (uintptr_t)connection};
 	if (events != connection->watched && epoll_ctl(connection->web->epoll, EPOLL_CTL_MOD, connection->fd, &event))
 		dfg_web_connection_drop(connection);
@@ -178,15 +178,25 @@ bool dfg_web_exchange_reserve(struct dfg_web_exchange *exchange, size_t size)
 	return true;
 }
 
-/* The client sends no more. What it has sent whole is answered. */
-static void end_input(struct dfg_web_connection *connection)
+/* The client has ended its side of the connection. Bytes of it, which may be whole requests, may be left to read. */
+static void note_end(struct dfg_web_connection *connection)
 {
-	connection->has_ended = true;
+	connection->is_ending = true;
 	for (struct dfg_web_exchange *stream = connection->streams; stream; stream = stream->next_stream)
 		atomic_store(&stream->request.gone_ns, dfg_now());
 	if (connection->handled)
 		atomic_store(&connection->handled->request.gone_ns, dfg_now());
-	else if (!dfg_web_has_output(connection) && !connection->streams)
+}
+
+/* All that the client sent is read. What it has sent whole is answered. */
+static void end_input(struct dfg_web_connection *connection)
+{
+	connection->has_ended = true;
+	if (!connection->is_ending)
+		note_end(connection);
+	if (connection->is_known && !connection->http2)
+		dfg_web_http1_receive(connection);
+	if (!connection->handled && !dfg_web_has_output(connection) && !connection->streams)
 		dfg_web_connection_drop(connection);
 }
 
@@ -249,7 +259,7 @@ void dfg_web_connection_event(struct dfg_web_connection *connection, uint32_t ev
 	if (events & EPOLLIN)
 		read_input(connection);
 	else if (events & EPOLLRDHUP)
-		end_input(connection);
+		note_end(connection);
 	dfg_web_connection_settle(connection);
 }
 

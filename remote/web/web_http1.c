@@ -51,13 +51,18 @@ static void put_answer(struct dfg_web_connection *connection, const struct dfg_w
 void dfg_web_http1_refuse(struct dfg_web_connection *connection, int status, const char *why)
 {
 	struct dfg_web *web = connection->web;
-	struct dfg_web_answer answer = {.status = status, .type = "application/json"};
-	web->options.refuse(web->options.arg, status, why, &answer.body);
+	struct dfg_web_answer answer = {0};
+	web->options.refuse(web->options.arg, NULL, status, why, &answer);
 	connection->is_last = connection->is_refused = true;
 	connection->begin_ns = 0;
 	connection->sent_ns = dfg_now();
 	put_answer(connection, &answer);
 	dfg_text_release(&answer.body);
+}
+
+static void refuse_body(struct dfg_web_connection *connection)
+{
+	dfg_web_http1_refuse(connection, 413, "the body is too large");
 }
 
 /* Adds bytes to the body of the request; false: refused. */
@@ -66,7 +71,7 @@ static bool add_body(struct dfg_web_connection *connection, const uint8_t *bytes
 	struct dfg_web_exchange *exchange = connection->receiving;
 	size_t size = exchange->request.size;
 	if (count > connection->web->options.most_body - size) {
-		dfg_web_http1_refuse(connection, 413, "the body is too large");
+		refuse_body(connection);
 		return false;
 	}
 	if (!dfg_web_exchange_reserve(exchange, size + count)) {
@@ -92,6 +97,8 @@ static void hand_over(struct dfg_web_connection *connection)
 	connection->receiving = NULL;
 	connection->handled = exchange;
 	connection->begin_ns = 0;
+	if (connection->is_ending)
+		atomic_store(&exchange->request.gone_ns, dfg_now());
 	connection->web->options.handle(connection->web->options.arg, &exchange->request);
 }
 
@@ -107,6 +114,10 @@ static bool take_chunks(struct dfg_web_connection *connection)
 		}
 		if (count && !add_body(connection, data, count))
 			return false;
+		if (connection->chunks.left > connection->web->options.most_body - connection->receiving->request.size) {
+			refuse_body(connection);
+			return false;
+		}
 		at += used;
 	}
 	drop_input(connection, at);
@@ -183,6 +194,7 @@ static bool find_head(struct dfg_web_connection *connection)
 	drop_empty_lines(connection);
 	size_t most = connection->web->options.most_head;
 	size_t size = dfg_http1_head_size(connection->in, connection->in_size, connection->in_seen);
+	const char *fault = size ? NULL : dfg_http1_fault(connection->in, connection->in_size, connection->in_seen);
 	connection->in_seen = connection->in_size;
 	if (connection->in_size && !connection->begin_ns)
 		connection->begin_ns = dfg_now();
@@ -190,7 +202,24 @@ static bool find_head(struct dfg_web_connection *connection)
 		dfg_web_http1_refuse(connection, 431, "the head of the request is too large");
 		return false;
 	}
+	if (fault) {
+		dfg_web_http1_refuse(connection, 400, fault);
+		return false;
+	}
 	return size && take_head(connection, size);
+}
+
+/* The client sends no more, and the last request that it began is not complete. */
+static void refuse_cut_off(struct dfg_web_connection *connection)
+{
+	const struct dfg_web_exchange *exchange = connection->receiving;
+	char why[100] = "the request ended within its head";
+	if (exchange && exchange->head.is_chunked)
+		snprintf(why, sizeof why, "the body ended before its last chunk, after %zu bytes", exchange->request.size);
+	else if (exchange)
+		snprintf(why, sizeof why, "the body ended after %zu bytes, but Content-Length is %llu", exchange->request.size,
+			(unsigned long long)exchange->head.length);
+	dfg_web_http1_refuse(connection, 400, why);
 }
 
 /* Handles the bytes that have come, until a request is handed over. */
@@ -203,6 +232,9 @@ void dfg_web_http1_receive(struct dfg_web_connection *connection)
 			break;
 		hand_over(connection);
 	}
+	bool is_cut_off = connection->has_ended && !connection->handled && (connection->receiving || connection->in_size);
+	if (is_cut_off && !connection->is_last && !connection->is_dead)
+		refuse_cut_off(connection);
 }
 
 void dfg_web_http1_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)

@@ -16,12 +16,18 @@ enum {
 	FRAMES = 500,
 	FRAMES_A_REQUEST = 4,
 	FRAMES_A_PIECE = 2,
+	PAYING_BYTES = 1024,
+	PREFACE_BYTES = 24,
 	ANSWER_BYTES_A_FRAME = 4096
 };
 
 struct dfg_web_http2 {
 	nghttp2_session *session;
 	double frames; /* that it may still send */
+	/* Where the bytes that come are among the frames: */
+	uint32_t left;   /* bytes of the frame, or the preface, that have not come */
+	uint8_t head[9]; /* the head of the next frame: length, type, flags, stream */
+	unsigned have;   /* bytes of `head` that have come */
 };
 
 static struct dfg_web_exchange *stream_of(const struct dfg_web_connection *connection, int32_t stream)
@@ -50,6 +56,29 @@ static bool charge(struct dfg_web_connection *connection)
 	return false;
 }
 
+/*
+ * The number of bytes, of those that have come, up to the end of a frame or of the head of the next one, whose frame is
+ * charged. They are counted here because libnghttp2 drops frames of unknown types, and of streams that have ended,
+ * without a callback. DATA of a kilobyte is paid by its bytes. 0: the connection is ending.
+ */
+static size_t next_frame(struct dfg_web_connection *connection, const uint8_t *bytes, size_t count)
+{
+	struct dfg_web_http2 *http2 = connection->http2;
+	size_t at = 0;
+	while (!http2->left && at < count && http2->have < sizeof http2->head)
+		http2->head[http2->have++] = bytes[at++];
+	if (http2->have == sizeof http2->head) {
+		http2->have = 0;
+		http2->left = (uint32_t)http2->head[0] << 16 | (uint32_t)http2->head[1] << 8 | http2->head[2];
+		bool pays = http2->head[3] == NGHTTP2_DATA && http2->left >= PAYING_BYTES;
+		if (!pays && !charge(connection))
+			return 0;
+	}
+	size_t payload = http2->left < count - at ? http2->left : count - at;
+	http2->left -= (uint32_t)payload;
+	return at + payload;
+}
+
 static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct dfg_web_connection *connection = arg;
@@ -65,6 +94,7 @@ static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, v
 		.next_stream = connection->streams,
 		.at_stream = &connection->streams,
 		.request = {.method = "", .path = "", .query = "", .connection = connection->number, .begin_ns = dfg_now()}};
+	exchange->request.field = exchange->head.field;
 	if (connection->streams)
 		connection->streams->at_stream = &exchange->next_stream;
 	connection->streams = exchange;
@@ -87,6 +117,7 @@ static bool keep_field(struct dfg_web_exchange *exchange, const char *name, cons
 		if (head->fields == DFG_HTTP1_FIELDS)
 			return false;
 		head->field[head->fields++] = (struct dfg_http_field){name[0] == ':' ? "host" : name, value};
+		exchange->request.fields = head->fields;
 	}
 	return true;
 }
@@ -100,10 +131,15 @@ static int take_header(nghttp2_session *session, const nghttp2_frame *frame, con
 	if (!exchange || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0; /* a trailer */
 	exchange->head_bytes += name_length + length + 32;
+	exchange->is_large |= exchange->head_bytes > connection->web->options.most_head;
+	if (exchange->is_large)
+		return 0;
 	const char *name_copy = dfg_arena_copy(&exchange->arena, name, name_length);
 	const char *value_copy = dfg_arena_copy(&exchange->arena, value, length);
-	bool is_good = exchange->head_bytes <= connection->web->options.most_head && name_copy && value_copy;
-	return is_good && keep_field(exchange, name_copy, value_copy) ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	if (!name_copy || !value_copy)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	exchange->is_large = !keep_field(exchange, name_copy, value_copy);
+	return 0;
 }
 
 static nghttp2_nv field_of(const char *name, size_t name_length, const char *value)
@@ -135,6 +171,7 @@ static ssize_t read_answer(nghttp2_session *session, int32_t stream, uint8_t *to
 	if (n)
 		memcpy(to, body->s + exchange->sent, n);
 	exchange->sent += n;
+	exchange->moved_ns = dfg_now();
 	exchange->connection->http2->frames += /* for its WINDOW_UPDATEs */
 		exchange->is_streamed ? FRAMES_A_PIECE : (double)n / ANSWER_BYTES_A_FRAME;
 	if (exchange->sent == body->length && is_all)
@@ -159,6 +196,7 @@ void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_
 	if (!answer->is_grpc && !exchange->is_streamed)
 		field[n++] = field_of("content-length", 14, length);
 	exchange->is_answered = true;
+	exchange->moved_ns = dfg_now();
 	const char *colon = strchr(answer->field, ':');
 	if (colon)
 		field[n++] = field_of(answer->field, (size_t)(colon - answer->field), colon + 2);
@@ -221,8 +259,8 @@ static void refuse(
 {
 	struct dfg_web *web = connection->web;
 	exchange->is_handled = true;
-	exchange->answer = (struct dfg_web_answer){.status = status, .type = "application/json"};
-	web->options.refuse(web->options.arg, status, why, &exchange->answer.body);
+	exchange->answer = (struct dfg_web_answer){0};
+	web->options.refuse(web->options.arg, &exchange->request, status, why, &exchange->answer);
 	dfg_web_http2_answer(connection, exchange);
 }
 
@@ -242,7 +280,6 @@ static int take_data(
 	} else {
 		memcpy(exchange->body + size, bytes, count);
 		exchange->request.size += count;
-		connection->http2->frames += count > 1024;
 	}
 	return 0;
 }
@@ -250,8 +287,6 @@ static int take_data(
 static void hand_over(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange)
 {
 	exchange->is_handled = true;
-	exchange->request.field = exchange->head.field;
-	exchange->request.fields = exchange->head.fields;
 	exchange->request.body = exchange->body;
 	connection->http2->frames += FRAMES_A_REQUEST;
 	if (connection->http2->frames > FRAMES)
@@ -265,9 +300,11 @@ static int take_frame(nghttp2_session *session, const nghttp2_frame *frame, void
 	struct dfg_web_exchange *exchange = stream_of(connection, frame->hd.stream_id);
 	bool is_request = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
 	(void)session;
-	if (!charge(connection))
+	if (!exchange || !is_request)
 		return 0;
-	if (exchange && !exchange->is_handled && is_request && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
+	if (exchange->is_large && !exchange->is_handled)
+		refuse(connection, exchange, 431, "the head of the request is too large");
+	else if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM && !exchange->is_handled)
 		hand_over(connection, exchange);
 	return 0;
 }
@@ -325,7 +362,8 @@ void dfg_web_http2_new(struct dfg_web_connection *connection)
 	if (!connection->http2 || !open_session(connection))
 		dfg_web_connection_drop(connection);
 	else
-		connection->http2->frames = FRAMES;
+		*connection->http2 =
+			(struct dfg_web_http2){.session = connection->http2->session, .frames = FRAMES, .left = PREFACE_BYTES};
 }
 
 void dfg_web_http2_free(struct dfg_web_connection *connection)
@@ -349,11 +387,16 @@ void dfg_web_http2_receive(struct dfg_web_connection *connection)
 {
 	if (connection->is_dead)
 		return;
-	ssize_t n =
-		dfg_nghttp2_session_mem_recv(connection->http2->session, (const uint8_t *)connection->in, connection->in_size);
+	const uint8_t *in = (const uint8_t *)connection->in;
+	size_t at = 0, count;
+	while (at < connection->in_size && (count = next_frame(connection, in + at, connection->in_size - at))) {
+		if (dfg_nghttp2_session_mem_recv(connection->http2->session, in + at, count) < 0) {
+			dfg_web_connection_drop(connection);
+			break;
+		}
+		at += count;
+	}
 	connection->in_size = 0;
-	if (n < 0)
-		dfg_web_connection_drop(connection);
 }
 
 bool dfg_web_http2_has_output(const struct dfg_web_connection *connection)
@@ -380,14 +423,22 @@ bool dfg_web_http2_pull(struct dfg_web_connection *connection)
 	return !connection->is_dead;
 }
 
+/*
+ * The client may still be sending a request that is refused. Its stream is not reset at once, because curl and others would
+ * then lose the answer.
+ */
 void dfg_web_http2_tick(struct dfg_web_connection *connection, uint64_t now)
 {
+	nghttp2_session *session = connection->http2->session;
 	uint64_t limit = (uint64_t)connection->web->options.timeout_ms * 1000000;
 	for (struct dfg_web_exchange *exchange = connection->streams, *next; exchange; exchange = next) {
 		next = exchange->next_stream;
 		if (!exchange->is_handled && now > exchange->request.begin_ns + limit)
 			refuse(connection, exchange, 408, "the request was not complete in time");
+		else if (exchange->is_answered && !exchange->is_streamed && now > exchange->moved_ns + limit)
+			(void)dfg_nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, exchange->stream,
+				exchange->sent == exchange->answer.body.length ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
 	}
 	if (atomic_load(&connection->web->draining) && !connection->streams)
-		dfg_nghttp2_session_terminate_session(connection->http2->session, NGHTTP2_NO_ERROR);
+		dfg_nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR);
 }

@@ -21,7 +21,9 @@ struct dfg_web_exchange {
 	struct dfg_web_exchange *next_stream, **at_stream; /* HTTP/2: in the list of the connection's streams */
 	int32_t stream;                                    /* HTTP/2: its number */
 	size_t head_bytes, sent; /* HTTP/2: of the head, that came; of the answer's body, that are sent */
+	uint64_t moved_ns;       /* HTTP/2: of dfg_now(), at which bytes of the answer were last taken to be sent */
 	bool is_handled;         /* HTTP/2: handed over, or refused */
+	bool is_large;           /* HTTP/2: its fields are more than a request may have, and are not kept */
 	bool is_answered;        /* HTTP/2: the session has the answer, and refers to it */
 	bool is_closed;          /* HTTP/2: the stream has ended before the answer came */
 	atomic_bool is_streamed; /* the answer comes in pieces; the handler sets it */
@@ -66,7 +68,8 @@ struct dfg_web_connection {
 	bool is_refused;                  /* the last answer refuses bytes that the client may still be sending */
 	bool lingers;                     /* what still comes is read and dropped, until the client ends */
 	bool is_last;                     /* no request follows: the connection ends when `out` is sent */
-	bool has_ended;                   /* the client sends no more */
+	bool is_ending;                   /* the client has ended its side */
+	bool has_ended;                   /* and all that it sent is read */
 	bool is_dead;                     /* to be freed */
 };
 

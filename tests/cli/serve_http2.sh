@@ -105,7 +105,7 @@ def outcome(s):
 
 
 failed = False
-for name, sent, wanted in cases:
+for name, sent, wanted in cases if __name__ == "__main__" else []:
     s = socket.create_connection((host, int(port)))
     s.settimeout(5)
     s.sendall(b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n" if sent is None else start + sent)
@@ -116,9 +116,70 @@ for name, sent, wanted in cases:
     if got != wanted and (not isinstance(wanted, tuple) or got not in wanted):
         failed = True
         print(f"{name}: {got}, not {wanted}")
-sys.exit(failed)
+if __name__ == "__main__":
+    sys.exit(failed)
 X
 python3 frames.py "$url"
 ask 200 --http2-prior-knowledge "$url/v2"
+ask 200 "$url/v2"
+stop
+
+# Requests that are too large or too slow are answered, and their streams end; clients that do not read, or that send frames which
+# ask for nothing, lose their stream or connection.
+start double.dfg --timeout 1 --max-body 64Ki
+cat >limits.py <<'X'
+from frames import *
+
+
+def conversation(sent, is_last):
+    """The frames (kind, stream, data) that come, up to one of which is_last is true, or the end of the connection."""
+    s = socket.create_connection((host, int(port)))
+    s.settimeout(20)
+    seen = []
+    try:
+        s.sendall(start + sent)
+        while not seen or not is_last(*seen[-1]):
+            head = read(s, 9)
+            seen.append((head[3], int.from_bytes(head[5:9], "big"), read(s, int.from_bytes(head[:3], "big"))))
+    except (EOFError, ConnectionError):
+        pass
+    s.close()
+    return seen
+
+
+def is_answered(name, words, sent):
+    """The answer on stream 1 has the words; later, when the client still has not ended its request, the stream is reset."""
+    seen = conversation(sent, lambda kind, stream, data: kind == RST)
+    body = b"".join(data for kind, stream, data in seen if kind == DATA)
+    assert words in body and seen[-1] == (RST, 1, bytes(4)), (name, seen)
+
+
+open_post = frame(HEADERS, 4, 1, post)
+is_answered("a body that is too large", b"the body is too large", open_post + frame(DATA, 0, 1, bytes(16000)) * 5)
+is_answered("a body that does not come", b"not complete in time", open_post)
+large = get + b"".join(field(b"a%d" % i, b"b" * 100) for i in range(120))
+is_answered("a head that is too large", b"the head of the request is too large", frame(HEADERS, 4, 1, large))
+
+# The same by gRPC: the status is 200, and trailers follow instead of a body.
+call = field(b"content-type", b"application/grpc")
+for sent in frame(HEADERS, 4, 1, post + call) + frame(DATA, 0, 1, bytes(16000)) * 5, frame(HEADERS, 4, 1, post + call + large[len(get) :]):
+    seen = conversation(sent, lambda kind, stream, data: kind == RST)
+    heads = [data for kind, stream, data in seen if kind == HEADERS]
+    assert len(heads) == 2 and heads[0][:1] == b"\x88" and not any(kind == DATA for kind, stream, data in seen), seen
+
+# With a window of 0 no answer can be sent: its stream is cancelled, and does not hold the answer for ever.
+seen = conversation(frame(SETTINGS, 0, 0, b"\x00\x04\x00\x00\x00\x00") + good, lambda kind, stream, data: kind == RST)
+assert seen[-1] == (RST, 1, bytes([0, 0, 0, 8])), seen
+
+# Frames of unknown kinds are charged like others.
+seen = conversation(frame(77, 0, 0, b"x") * 2000, lambda kind, stream, data: kind == GOAWAY)
+assert seen[-1][0] != GOAWAY or seen[-1][2][4:8] == bytes([0, 0, 0, 11]), seen
+
+# Data that is sent before the answer to a large body has come costs nothing: the next request on the connection is answered.
+more = open_post + frame(DATA, 0, 1, bytes(1100)) * 3000 + frame(HEADERS, 5, 3, get)
+seen = conversation(more, lambda kind, stream, data: stream == 3 and kind == DATA)
+assert seen[-1][1] == 3 and b'"name":"dfg"' in seen[-1][2], seen
+X
+python3 limits.py "$url"
 ask 200 "$url/v2"
 stop

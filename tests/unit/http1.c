@@ -49,6 +49,26 @@ static void understands_connections(void **state)
 	assert_true(head.is_chunked && head.expects_continue);
 }
 
+/* The first bytes tell that something cannot become a request, whether they come at once or one by one. */
+static void sees_at_once_what_is_not_http(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t fault; /* bytes up to the one that shows it, or 0 */
+	} cases[] = {{"GET / HTTP/1.1\r\nHost: a\r\n", 0}, {"\r", 0}, {"\rG", 1}, {"get / HTTP/1.1\r\n", 1},
+		{"\x16\x03\x01", 1}, {"GET / HTTP/1.1\n", 15}, {"GET / HTTP/1.1\r\nHost: a\n", 24}, {"\n", 1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t length = strlen(cases[i].text), at = 0;
+		assert_true(!dfg_http1_fault(cases[i].text, length, 0) == !cases[i].fault);
+		while (at < length && !dfg_http1_fault(cases[i].text, at + 1, at))
+			at++;
+		if (*cases[i].text != '\r')
+			assert_int_equal(at == length ? 0 : at + 1, cases[i].fault);
+	}
+	assert_non_null(dfg_http1_fault("GET /\0", 6, 0));
+}
+
 /* Two readers could disagree about each of these, or it is not a request. */
 static void refuses(void **state)
 {
@@ -179,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(understands_a_request),
 		cmocka_unit_test(understands_connections),
+		cmocka_unit_test(sees_at_once_what_is_not_http),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(bounds_fields),
 		cmocka_unit_test(decodes_chunks),
