@@ -6,7 +6,9 @@ struct bucket_facts {
 	const struct dfg_node *start;
 	const char *rule;
 	enum dfg_dtype dtype;
-	uint64_t number, bytes, extent; /* bytes of the tensors; extent: their elements as a sum has them */
+	bool if_fetched;                /* its rows are reduced instead, unless it is fetched itself */
+	const struct dfg_shape *table;  /* of a gradient that stays rows; NULL: tensors are dense */
+	uint64_t number, bytes, extent; /* bytes of the tensors; extent: their elements as a sum has them; 0: of rows */
 };
 
 static bool is_start(const struct dfg_node *node)
@@ -22,6 +24,13 @@ static struct bucket_facts facts_of(const struct dfg_facts *all, const struct df
 		facts.rule = "sum";
 	if (number && number->kind == DFG_ATTR_INT)
 		facts.number = (uint64_t)number->value.i;
+	const struct dfg_attr *table = dfg_node_attr(start, "table");
+	facts.if_fetched = dfg_node_mark(start, "_dfg_if_fetched", NULL);
+	if (table && table->kind == DFG_ATTR_SHAPE && start->n_in == 2) {
+		facts.table = table->value.shape;
+		facts.dtype = dfg_facts_of(all, start->in[1])->dtype;
+		return facts;
+	}
 	for (uint32_t i = 0; i < start->n_in; i++) {
 		const struct dfg_inferred *fact = dfg_facts_of(all, start->in[i]);
 		int64_t count = dfg_shape_known(&fact->shape) ? dfg_shape_count(&fact->shape) : 0;
@@ -34,7 +43,8 @@ static struct bucket_facts facts_of(const struct dfg_facts *all, const struct df
 /* The bytes that a step sends for a bucket, over all links; a server adds what its lanes have received. */
 static uint64_t sent_bytes(const struct dfg_explained *e, const struct bucket_facts *bucket)
 {
-	return e->servers ? 0 : dfg_group_bytes(bucket->dtype, bucket->extent, e->replicas, e->shards);
+	return e->servers || bucket->if_fetched ? 0
+											: dfg_group_bytes(bucket->dtype, bucket->extent, e->replicas, e->shards);
 }
 
 /* Tensor i of a bucket: the variable whose gradient it is. */
@@ -46,8 +56,33 @@ static struct dfg_string name_of(const struct bucket_facts *bucket, uint32_t i)
 	return known ? names->value.list->item[i].s : (struct dfg_string){"", 0};
 }
 
+static uint64_t row_bytes(const struct bucket_facts *bucket)
+{
+	uint64_t bytes = dfg_dtype_size(bucket->dtype);
+	for (int i = 1; i < bucket->table->rank; i++)
+		bytes *= (uint64_t)bucket->table->dim[i];
+	return bytes;
+}
+
+/* Only rows that occur are sent, with their numbers or marks, whichever are smaller. */
+static void add_rows(const struct bucket_facts *bucket, struct dfg_text *text)
+{
+	struct dfg_string name = name_of(bucket, 0);
+	const int64_t rows = bucket->table->dim[0];
+	dfg_text_add(text, "bucket %llu: %s of rows of '", (unsigned long long)bucket->number, bucket->rule);
+	dfg_text_escape(text, name.s, name.length, 200);
+	dfg_text_add(text,
+		"', %lld of %llu bytes of %s: those that occur, numbered, or marked from %lld rows on; dense if all do",
+		(long long)rows, (unsigned long long)row_bytes(bucket), dfg_dtype_name(bucket->dtype),
+		(long long)dfg_group_marked_from(rows));
+}
+
 static void add_bucket(const struct bucket_facts *bucket, struct dfg_text *text)
 {
+	if (bucket->table) {
+		add_rows(bucket, text);
+		return;
+	}
 	dfg_text_add(text, "bucket %llu: %s of %llu bytes of %s:", (unsigned long long)bucket->number, bucket->rule,
 		(unsigned long long)bucket->bytes, dfg_dtype_name(bucket->dtype));
 	for (uint32_t i = 0; i < bucket->start->n_in; i++) {
@@ -56,6 +91,8 @@ static void add_bucket(const struct bucket_facts *bucket, struct dfg_text *text)
 		dfg_text_escape(text, name.s, name.length, 200);
 		dfg_text_add(text, "'");
 	}
+	if (bucket->if_fetched)
+		dfg_text_add(text, ", if it is fetched");
 }
 
 void dfg_explain_bucket(const struct dfg_facts *facts, const struct dfg_node *start, struct dfg_text *text)
@@ -67,6 +104,7 @@ void dfg_explain_bucket(const struct dfg_facts *facts, const struct dfg_node *st
 void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text *text)
 {
 	uint64_t sent = 0;
+	bool by_rows = false;
 	if (e->shards < 2)
 		return;
 	for (uint32_t n = 0; n < e->graph->count; n++)
@@ -75,12 +113,14 @@ void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text
 			add_bucket(&bucket, text);
 			dfg_text_add(text, "\n");
 			sent += sent_bytes(e, &bucket);
+			by_rows |= bucket.table != NULL;
 		}
 	dfg_text_add(text, "%u shards on %u replica%s: ", e->shards, e->replicas, e->replicas > 1 ? "s" : "");
 	if (e->servers)
 		dfg_text_add(text, "servers add the gradients of the shards and update the variables");
 	else
-		dfg_text_add(text, "%llu bytes of sums a step", (unsigned long long)sent);
+		dfg_text_add(text, "%llu bytes of sums a step%s", (unsigned long long)sent,
+			by_rows ? " and the rows that occur in it" : "");
 	dfg_text_add(text, "; the learning rate is not scaled\n");
 }
 
@@ -90,12 +130,18 @@ static void put_bucket(const struct bucket_facts *bucket, struct dfg_json_out *j
 	dfg_json_key(json, "dtype"), dfg_json_string(json, dfg_dtype_name(bucket->dtype));
 	dfg_json_key(json, "reduce"), dfg_json_string(json, bucket->rule);
 	dfg_json_key(json, "tensors"), dfg_json_open(json, '[');
-	for (uint32_t i = 0; i < bucket->start->n_in; i++) {
+	for (uint32_t i = 0; i < (bucket->table ? 1 : bucket->start->n_in); i++) {
 		struct dfg_string name = name_of(bucket, i);
 		dfg_json_bytes(json, name.s, name.length);
 	}
 	dfg_json_close(json, ']');
 	dfg_json_key(json, "bytes"), dfg_json_uint(json, bucket->bytes);
+	if (bucket->table) {
+		dfg_json_key(json, "rows"), dfg_json_uint(json, (uint64_t)bucket->table->dim[0]);
+		dfg_json_key(json, "row_bytes"), dfg_json_uint(json, row_bytes(bucket));
+	}
+	if (bucket->if_fetched)
+		dfg_json_key(json, "if_fetched"), dfg_json_bool(json, true);
 	dfg_json_close(json, '}');
 }
 

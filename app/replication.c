@@ -274,10 +274,11 @@ static void report_buckets(const struct dfg_report *report, const struct dfg_mod
 }
 
 static struct dfg_err *rewrite(
-	struct dfg_graph *graph, const struct dfg_replicate_options *options, struct dfg_keep *keep)
+	struct dfg_graph *graph, const struct dfg_replicate_options *options, bool dense, struct dfg_keep *keep)
 {
 	struct dfg_builder builder = {0};
-	DFG_TRY(dfg_rows_make_dense(graph));
+	if (dense || options->n_gradients) /* patterns are of names of dense gradients */
+		DFG_TRY(dfg_rows_make_dense(graph));
 	DFG_TRY(dfg_builder_init(&builder, graph));
 	struct dfg_err *err = dfg_replicate(&builder, options, keep);
 	dfg_builder_release(&builder);
@@ -302,7 +303,7 @@ struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication,
 	DFG_TRY(parse_bucket(replication->bucket, &options.bucket));
 	DFG_TRY(parse_reduction(replication->reduce, &options.reduction));
 	model->shards = replication->n_shards;
-	struct dfg_err *err = rewrite(&model->file.graph, &options, keep);
+	struct dfg_err *err = rewrite(&model->file.graph, &options, replication->all_reduce == DFG_ALGORITHM_SHM, keep);
 	if (!err)
 		err = dfg_text_check(&notes);
 	if (!err)

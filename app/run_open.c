@@ -85,7 +85,7 @@ static struct dfg_err *shard(struct dfg_run *run)
 	if (!given.feed)
 		return dfg_no_memory("the feeds");
 	DFG_TRY(keep_given(run, data, &given));
-	DFG_TRY(dfg_shard_model(&run->replication->parts, run->replication->n_shards, &run->model));
+	DFG_TRY(dfg_shard_model(&run->replication->parts, &run->model));
 	DFG_TRY(dfg_replication_apply(run->replication, &run->model, given.feed, given.n_feed, run->input.report, &keep));
 	return dfg_replication_fetches(&run->model, &run->fetch);
 }

@@ -1,6 +1,5 @@
 #include "app/shard_variables.h"
 
-#include "lib/pass/grad/rows.h"
 #include "lib/pass/rewrite/shard_variable.h"
 #include "lib/pass/verify/verify.h"
 
@@ -24,19 +23,16 @@ static struct dfg_err *parse(const char *word, struct dfg_arena *arena, struct d
 	return out_request->pattern ? NULL : dfg_no_memory("the parts of variables");
 }
 
-static struct dfg_err *rewrite(
-	struct dfg_graph *graph, uint32_t shards, struct dfg_shard_request *request, size_t requests)
+static struct dfg_err *rewrite(struct dfg_graph *graph, struct dfg_shard_request *request, size_t requests)
 {
 	struct dfg_builder builder = {0};
-	if (shards > 1)
-		DFG_TRY(dfg_rows_make_dense(graph)); /* the shards' gradients are added whole */
 	DFG_TRY(dfg_builder_init(&builder, graph));
 	struct dfg_err *err = dfg_shard_variables(&builder, request, requests);
 	dfg_builder_release(&builder);
 	return err;
 }
 
-struct dfg_err *dfg_shard_model(const struct dfg_words_list *words, uint32_t shards, struct dfg_model *model)
+struct dfg_err *dfg_shard_model(const struct dfg_words_list *words, struct dfg_model *model)
 {
 	struct dfg_shard_request *request = dfg_arena_zeros(&model->arena, words->count + 1, sizeof *request);
 	if (!words->count)
@@ -45,7 +41,7 @@ struct dfg_err *dfg_shard_model(const struct dfg_words_list *words, uint32_t sha
 		return dfg_no_memory("the parts of variables");
 	for (size_t i = 0; i < words->count; i++)
 		DFG_TRY(parse(words->word[i], &model->arena, &request[i]));
-	struct dfg_err *err = rewrite(&model->file.graph, shards, request, words->count);
+	struct dfg_err *err = rewrite(&model->file.graph, request, words->count);
 	for (size_t i = 0; i < words->count && !err; i++)
 		if (!request[i].used)
 			err = DFG_ERR(DFG_DATA, "--shard-variable '%s' matches no variable", words->word[i]);

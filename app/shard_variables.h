@@ -6,11 +6,9 @@
 
 /*
  * --shard-variable 'PATTERN=K[,mod|div]': divides variables of the model into parts (lib/pass/rewrite/shard_variable.h), and
- * brings its facts up to date. `shards`: those that the batch will be cut into. DFG_USAGE for a malformed word; DFG_DATA
- * if nothing matches, or a variable cannot be divided.
+ * brings its facts up to date. DFG_USAGE for a malformed word; DFG_DATA if nothing matches, or a variable cannot be divided.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_shard_model(
-	const struct dfg_words_list *words, uint32_t shards, struct dfg_model *model);
+DFG_MUST_CHECK struct dfg_err *dfg_shard_model(const struct dfg_words_list *words, struct dfg_model *model);
 
 /*
  * Files have a variable that is divided whole, under its own name. The value of the whole one, from its parts, of which

@@ -74,7 +74,7 @@ static struct dfg_err *shard(struct partitioning *work)
 	bool all = !fetch.count && !target.count;
 	struct dfg_err *err = all ? NULL : dfg_find_kept(&work->file.graph, &fetch, &target, &work->arena, &keep);
 	if (!err)
-		err = dfg_shard_model(&dfg_shared.replication.parts, dfg_shared.replication.n_shards, &model);
+		err = dfg_shard_model(&dfg_shared.replication.parts, &model);
 	if (!err)
 		err = dfg_replication_apply_to_inputs(&dfg_shared.replication, &model, &dfg_stderr, all ? NULL : &keep);
 	work->file = model.file;

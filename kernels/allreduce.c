@@ -67,26 +67,35 @@ static struct dfg_err *done_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-static struct dfg_err *done_run(struct dfg_kernel *ctx)
+static struct dfg_err *find_bucket(struct dfg_kernel *ctx, struct dfg_group **out_group, uint32_t *out_bucket)
 {
 	const struct dfg_tensor *ticket = dfg_kernel_input(ctx, 0);
-	struct dfg_group *group;
 	if (ticket->shape.rank || *(const int64_t *)ticket->data < 0)
 		return DFG_ERR(DFG_DATA, "the ticket is %s, expected the number of a bucket, an i64 scalar of at least 0",
 			dfg_type_words(ticket->dtype, &ticket->shape).s);
-	DFG_TRY(find_group(ctx, &group));
-	for (int i = 0; i < ctx->call->n_out; i++) {
-		struct dfg_tensor value;
-		int64_t bucket = *(const int64_t *)ticket->data;
-		DFG_TRY(dfg_group_result(group, number_of(bucket), (uint32_t)i, &value));
-		if (value.dtype != (enum dfg_dtype)ctx->call->out_dtype[i]) {
-			struct dfg_err *err = DFG_ERR(DFG_DATA, "the bucket has %s, expected %s", dfg_dtype_name(value.dtype),
-				dfg_dtype_name((enum dfg_dtype)ctx->call->out_dtype[i]));
-			dfg_tensor_release(&value);
-			return err;
-		}
-		DFG_TRY(ctx->host->give(ctx, i, &value));
-	}
+	*out_bucket = number_of(*(const int64_t *)ticket->data);
+	return find_group(ctx, out_group);
+}
+
+static struct dfg_err *give_result(struct dfg_kernel *ctx, struct dfg_group *group, uint32_t bucket, int i)
+{
+	struct dfg_tensor value;
+	DFG_TRY(dfg_group_result(group, bucket, (uint32_t)i, &value));
+	if (value.dtype == (enum dfg_dtype)ctx->call->out_dtype[i])
+		return ctx->host->give(ctx, i, &value);
+	struct dfg_err *err = DFG_ERR(DFG_DATA, "the bucket has %s, expected %s", dfg_dtype_name(value.dtype),
+		dfg_dtype_name((enum dfg_dtype)ctx->call->out_dtype[i]));
+	dfg_tensor_release(&value);
+	return err;
+}
+
+static struct dfg_err *done_run(struct dfg_kernel *ctx)
+{
+	struct dfg_group *group;
+	uint32_t bucket;
+	DFG_TRY(find_bucket(ctx, &group, &bucket));
+	for (int i = 0; i < ctx->call->n_out; i++)
+		DFG_TRY(give_result(ctx, group, bucket, i));
 	return NULL;
 }
 
@@ -97,5 +106,83 @@ const struct dfg_op dfg_op_Dfg_AllReduceDone = {
 	.attr = {[SHAPES] = "shapes: list(shape) = []"},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_COLLECTS,
 	.shape = done_shape,
+	.run = done_run,
+};
+
+/* The same of the rows of a table that the gradient of a gather has. */
+
+enum { ROWS_BUCKET, ROWS_REDUCE, TABLE, ROWS_TENSORS };
+
+static struct dfg_err *check_table(const struct dfg_shape *table)
+{
+	return dfg_shape_known(table) && table->rank > 0
+			   ? NULL
+			   : DFG_ERR(DFG_DATA, "the table has shape %s, expected rows whose number and size are known",
+					 dfg_shape_words(table).s);
+}
+
+static struct dfg_err *rows_start_shape(struct dfg_infer *node)
+{
+	node->out[0] = DFG_SHAPE_SCALAR;
+	return check_table(node->call->attr[TABLE].shape);
+}
+
+static struct dfg_err *rows_start_run(struct dfg_kernel *ctx)
+{
+	const union dfg_value *attr = dfg_kernel_attr(ctx);
+	const struct dfg_tensor *values = dfg_kernel_input(ctx, 1);
+	const struct dfg_contribution contribution = {
+		.bucket = number_of(attr[ROWS_BUCKET].i),
+		.is_sum = attr[ROWS_REDUCE].s.length == 3, /* "sum" */
+		.tensor = &values,
+		.n = 1,
+		.indices = dfg_kernel_input(ctx, 0),
+		.table = attr[TABLE].shape,
+		.names = attr[ROWS_TENSORS].list,
+	};
+	struct dfg_group *group;
+	struct dfg_tensor *ticket;
+	DFG_TRY(find_group(ctx, &group));
+	DFG_TRY(dfg_group_contribute(group, &contribution));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &ticket));
+	*(int64_t *)ticket->data = attr[ROWS_BUCKET].i;
+	return NULL;
+}
+
+const struct dfg_op dfg_op_Dfg_AllReduceRowsStart = {
+	.name = "Dfg>AllReduceRowsStart",
+	.doc =
+		"contributes rows of a table, which may repeat, to the mean or the sum over the shards of a batch; the ticket "
+		"is the "
+		"bucket's number",
+	.sig = "<Tindices: i32|i64, T: float|complex>(indices: Tindices, values: T) -> (ticket: i64)",
+	.attr = {[ROWS_BUCKET] = "bucket: int >= 0",
+		[ROWS_REDUCE] = "reduce: string = 'mean' in mean|sum",
+		[TABLE] = "table: shape",
+		[ROWS_TENSORS] = "tensors: list(string) = []"},
+	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_CONTRIBUTES,
+	.shape = rows_start_shape,
+	.run = rows_start_run,
+};
+
+enum { DONE_TABLE };
+
+static struct dfg_err *rows_done_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *table = node->call->attr[DONE_TABLE].shape;
+	DFG_TRY(check_table(table));
+	node->out[0] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
+	node->out[1] = *table;
+	node->out[1].dim[0] = DFG_UNKNOWN;
+	return NULL;
+}
+
+const struct dfg_op dfg_op_Dfg_AllReduceRowsDone = {
+	.name = "Dfg>AllReduceRowsDone",
+	.doc = "the rows that any shard has contributed, each once and ascending, with their mean or sum over all shards",
+	.sig = "<Tindices: i32|i64, T: float|complex>(ticket: i64) -> (indices: Tindices, values: T)",
+	.attr = {[DONE_TABLE] = "table: shape"},
+	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_COLLECTS,
+	.shape = rows_done_shape,
 	.run = done_run,
 };

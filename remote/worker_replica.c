@@ -36,7 +36,8 @@ static int64_t bucket_of(const struct dfg_node *node)
 static bool find_layout(struct dfg_worker *worker, const struct dfg_node *node, struct dfg_bucket_layout *out_layout)
 {
 	struct dfg_shape *shape = dfg_arena_zeros(&worker->part_arena, node->n_in, sizeof *shape);
-	bool known = shape && node->n_in;
+	bool known =
+		shape && node->n_in && !dfg_node_attr(node, "table"); /* the number of rows differs from step to step */
 	for (uint32_t i = 0; i < node->n_in && known; i++) {
 		const struct dfg_inferred *fact = dfg_facts_of(&worker->facts, node->in[i]);
 		known = dfg_shape_known(&fact->shape);

@@ -34,42 +34,69 @@ uint64_t dfg_group_bytes(enum dfg_dtype dtype, uint64_t extent, uint32_t replica
 	return elements * dfg_dtype_size(dfg_bucket_sum_dtype(dtype));
 }
 
-struct dfg_err *dfg_bucket_lay_out_shapes(
-	struct group_bucket *bucket, enum dfg_dtype dtype, const struct dfg_shape *shape, uint32_t n)
+int64_t dfg_group_marked_from(int64_t rows)
+{
+	return dfg_row_set_marked_from(rows);
+}
+
+struct dfg_row_type dfg_bucket_row_type(const struct group_bucket *bucket)
+{
+	const struct dfg_shape *table = &bucket->shape[0];
+	size_t width = is_complex(bucket->dtype) ? 2 : 1;
+	for (int i = 1; i < table->rank; i++)
+		width *= (size_t)table->dim[i];
+	return (struct dfg_row_type){dfg_bucket_sum_dtype(bucket->dtype), width, table->dim[0]};
+}
+
+struct dfg_err *dfg_bucket_lay_out_shapes(struct group_bucket *bucket, enum dfg_dtype dtype, enum dfg_dtype indices,
+	const struct dfg_shape *shape, uint32_t n)
 {
 	dfg_free(bucket->shape);
 	dfg_free(bucket->offset);
 	bucket->n = n;
 	bucket->dtype = dtype;
+	bucket->indices = indices;
 	bucket->shape = dfg_zeros(n, sizeof *bucket->shape);
 	bucket->offset = dfg_zeros((size_t)n + 1, sizeof *bucket->offset);
 	if (!bucket->shape || !bucket->offset)
 		return dfg_no_memory("a bucket");
 	for (uint32_t i = 0; i < n; i++) {
 		bucket->shape[i] = shape[i];
-		bucket->offset[i + 1] = bucket->offset[i] + (size_t)dfg_group_extent(dtype, dfg_shape_count(&shape[i]));
+		bucket->offset[i + 1] = indices
+									? (size_t)shape[i].dim[0]
+									: bucket->offset[i] + (size_t)dfg_group_extent(dtype, dfg_shape_count(&shape[i]));
 	}
 	return NULL;
 }
 
 struct dfg_err *dfg_bucket_lay_out(struct group_bucket *bucket, const struct dfg_contribution *contribution)
 {
+	const enum dfg_dtype dtype = contribution->tensor[0]->dtype;
+	if (contribution->indices)
+		return dfg_bucket_lay_out_shapes(bucket, dtype, contribution->indices->dtype, contribution->table, 1);
 	struct dfg_shape *shape = dfg_zeros(contribution->n, sizeof *shape);
 	if (!shape)
 		return dfg_no_memory("a bucket");
 	for (uint32_t i = 0; i < contribution->n; i++)
 		shape[i] = contribution->tensor[i]->shape;
-	struct dfg_err *err = dfg_bucket_lay_out_shapes(bucket, contribution->tensor[0]->dtype, shape, contribution->n);
+	struct dfg_err *err = dfg_bucket_lay_out_shapes(bucket, dtype, 0, shape, contribution->n);
 	dfg_free(shape);
 	return err;
 }
 
-struct dfg_err *dfg_bucket_begin_sum(
-	const struct dfg_group *group, struct dfg_tree_sum *sum, enum dfg_dtype dtype, size_t count)
+void dfg_bucket_begin_own(
+	const struct dfg_group *group, const struct group_bucket *bucket, struct dfg_tree_sum *sum, size_t count)
 {
-	uint32_t shards = group->whole.shards;
-	dfg_tree_sum_begin(sum, shards, dtype, count);
-	for (uint32_t i = 0; i < shards; i++)
+	dfg_tree_sum_begin(sum, group->whole.shards, dfg_bucket_sum_dtype(bucket->dtype), count);
+	if (bucket->indices)
+		dfg_tree_sum_by_rows(sum, dfg_bucket_row_type(bucket).width);
+}
+
+struct dfg_err *dfg_bucket_begin_sum(
+	const struct dfg_group *group, const struct group_bucket *bucket, struct dfg_tree_sum *sum, size_t count)
+{
+	dfg_bucket_begin_own(group, bucket, sum, count);
+	for (uint32_t i = 0; i < group->whole.shards; i++)
 		if (!dfg_group_rows(group, i))
 			DFG_TRY(dfg_tree_sum_add(sum, (struct dfg_tree_node){i, 1}, NULL));
 	return NULL;
@@ -121,24 +148,51 @@ static void copy_tensors(
 	}
 }
 
+/* Multiplies what the shard in progress contributes by its rows, if the weights differ. */
+static void weigh(const struct dfg_group *group, const struct group_bucket *bucket, void *element, size_t count)
+{
+	if (is_weighted(group, bucket) && bucket->sum.dtype == DFG_F64)
+		scale_f64(count, element, (double)group->shard.rows);
+	else if (is_weighted(group, bucket))
+		scale_f32(count, element, (float)group->shard.rows);
+}
+
 void dfg_bucket_copy(const struct dfg_group *group, const struct group_bucket *bucket,
 	const struct dfg_contribution *contribution, struct dfg_buffer *to)
 {
 	copy_tensors(bucket, contribution, to);
-	if (is_weighted(group, bucket) && bucket->sum.dtype == DFG_F64)
-		scale_f64(bucket->sum.count, to->data, (double)group->shard.rows);
-	else if (is_weighted(group, bucket))
-		scale_f32(bucket->sum.count, to->data, (float)group->shard.rows);
+	weigh(group, bucket, to->data, bucket->sum.count);
 }
 
-void dfg_bucket_divide(const struct dfg_group *group, const struct group_bucket *bucket, void *sum, size_t count)
+struct dfg_err *dfg_bucket_copy_rows(const struct dfg_group *group, const struct group_bucket *bucket,
+	const struct dfg_contribution *contribution, struct dfg_buffer **out_set)
+{
+	const struct dfg_row_type type = dfg_bucket_row_type(bucket);
+	DFG_TRY(dfg_row_set_gather(&type, contribution->indices, contribution->tensor[0], out_set));
+	const struct dfg_row_set set = dfg_row_set_of(*out_set);
+	weigh(group, bucket, set.value, set.count * type.width);
+	return NULL;
+}
+
+void dfg_bucket_divide_sum(const struct dfg_group *group, const struct group_bucket *bucket,
+	const struct dfg_tree_sum *sum, struct dfg_buffer *value)
+{
+	if (!sum->by_rows) {
+		dfg_bucket_divide(group, bucket, value->data, sum->count);
+		return;
+	}
+	const struct dfg_row_set set = dfg_row_set_of(value);
+	dfg_bucket_divide(group, bucket, set.value, set.count * sum->width);
+}
+
+void dfg_bucket_divide(const struct dfg_group *group, const struct group_bucket *bucket, void *element, size_t count)
 {
 	struct dfg_taken taken = dfg_group_taken(group);
 	int64_t divisor = is_weighted(group, bucket) ? taken.rows : bucket->is_sum ? 1 : taken.shards;
 	if (divisor > 1 && bucket->sum.dtype == DFG_F64)
-		divide_f64(count, sum, (double)divisor);
+		divide_f64(count, element, (double)divisor);
 	else if (divisor > 1)
-		divide_f32(count, sum, (float)divisor);
+		divide_f32(count, element, (float)divisor);
 }
 
 struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer *sum)
@@ -146,7 +200,7 @@ struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer
 	struct dfg_buffer *halves;
 	size_t count = bucket->sum.count;
 	bucket->result = sum;
-	if (!dfg_is_half(bucket->dtype))
+	if (!dfg_is_half(bucket->dtype) || bucket->indices)
 		return NULL;
 	bucket->result = NULL;
 	struct dfg_err *err = dfg_buffer_new(bucket->dtype, count * dfg_dtype_size(bucket->dtype), &halves);
@@ -158,10 +212,42 @@ struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer
 	return err;
 }
 
+/* The numbers of the rows of a result, in their type. */
+static struct dfg_err *read_numbers(
+	const struct group_bucket *bucket, const struct dfg_row_set *set, struct dfg_tensor *out_tensor)
+{
+	DFG_TRY(dfg_tensor_new(bucket->indices, &DFG_SHAPE_VECTOR((int64_t)set->count), out_tensor));
+	dfg_convert(bucket->indices, out_tensor->data, DFG_I64, set->number, (int64_t)set->count);
+	return NULL;
+}
+
+/* The rows of a result; halves are rounded into memory of their own. */
+static struct dfg_err *read_rows(
+	const struct group_bucket *bucket, const struct dfg_row_set *set, struct dfg_tensor *out_tensor)
+{
+	struct dfg_shape shape = bucket->shape[0];
+	shape.dim[0] = (int64_t)set->count;
+	if (dfg_is_half(bucket->dtype)) {
+		DFG_TRY(dfg_tensor_new(bucket->dtype, &shape, out_tensor));
+		dfg_convert(bucket->dtype, out_tensor->data, DFG_F32, set->value, dfg_shape_count(&shape));
+		return NULL;
+	}
+	*out_tensor = (struct dfg_tensor){.dtype = bucket->dtype,
+		.shape = shape,
+		.data = set->value,
+		.capacity = (size_t)dfg_shape_count(&shape) * dfg_dtype_size(bucket->dtype),
+		.buffer = dfg_buffer_ref(bucket->result)};
+	return NULL;
+}
+
 struct dfg_err *dfg_bucket_read(const struct group_bucket *bucket, uint32_t i, struct dfg_tensor *out_tensor)
 {
+	if (bucket->indices && i < 2) {
+		const struct dfg_row_set set = dfg_row_set_of(bucket->result);
+		return (i ? read_rows : read_numbers)(bucket, &set, out_tensor);
+	}
 	size_t of_sum = dfg_dtype_size(bucket->sum.dtype), size = dfg_is_half(bucket->dtype) ? of_sum / 2 : of_sum;
-	if (i >= bucket->n)
+	if (i >= bucket->n || bucket->indices)
 		return DFG_ERR(DFG_DATA, "bucket %u has %u tensors, not %u", bucket->number, bucket->n, i + 1);
 	*out_tensor = (struct dfg_tensor){
 		.dtype = bucket->dtype,

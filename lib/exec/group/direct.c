@@ -37,22 +37,17 @@ static void count_sent(struct dfg_group *group, uint32_t to, uint64_t bytes)
 	pthread_mutex_unlock(&group->lock);
 }
 
-/* Adds a message with `count` elements of the sum from `first` on; the buffer gets another reference. */
+/* Adds a message; the tensor gets another reference. */
 static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint32_t to,
-	const struct dfg_transfer_key *key, enum dfg_dtype dtype, struct dfg_buffer *buffer, size_t first, size_t count)
+	const struct dfg_transfer_key *key, const struct dfg_tensor *tensor)
 {
-	size_t size = dfg_dtype_size(dtype);
 	if (!dfg_reserve(&outbox->message, &outbox->capacity, outbox->count + 1, sizeof *outbox->message))
 		return dfg_no_memory("an all-reduce");
-	outbox->message[outbox->count++] = (struct group_message){to, {.kind = DFG_MESSAGE_REDUCE,
-																	  .key = *key,
-																	  .tensor = {.dtype = dtype,
-																		  .shape = DFG_SHAPE_VECTOR((int64_t)count),
-																		  .data = (char *)buffer->data + first * size,
-																		  .capacity = count * size,
-																		  .buffer = dfg_buffer_ref(buffer)}}};
+	struct group_message *message = &outbox->message[outbox->count++];
+	*message = (struct group_message){to, {.kind = DFG_MESSAGE_REDUCE, .key = *key, .tensor = *tensor}};
+	(void)dfg_buffer_ref(tensor->buffer);
 	if (key->iteration[PART] != LAYOUT)
-		count_sent(group, to, count * size);
+		count_sent(group, to, dfg_tensor_bytes(tensor));
 	return NULL;
 }
 
@@ -92,22 +87,74 @@ static uint32_t slice_of(const struct dfg_group *group, uint32_t replica)
 	return DFG_NONE;
 }
 
-/* Puts a slice of the result at its place; the last one completes the bucket. */
-static struct dfg_err *gather(struct dfg_group *group, struct group_bucket *bucket, uint32_t slice, const void *data)
+/* The slice of a sum as a message, which has a reference to the sum or is made of it. `first`: where it begins there. */
+static struct dfg_err *wrap_slice(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t slice,
+	struct dfg_buffer *sum, size_t first, struct dfg_tensor *out_message)
 {
-	size_t size = dfg_dtype_size(bucket->sum.dtype), bytes = length_of(group, bucket, slice) * size;
+	const size_t count = length_of(group, bucket, slice), size = dfg_dtype_size(bucket->sum.dtype);
+	const struct dfg_row_type type = bucket->indices ? dfg_bucket_row_type(bucket) : (struct dfg_row_type){0};
+	if (bucket->indices) /* whose rows have numbers */
+		return dfg_row_set_encode(
+			&type, sum, (int64_t)dfg_slice_first(group, bucket, slice), (int64_t)count, out_message);
+	*out_message = (struct dfg_tensor){.dtype = bucket->sum.dtype,
+		.shape = DFG_SHAPE_VECTOR((int64_t)count),
+		.data = (char *)sum->data + first * size,
+		.capacity = count * size,
+		.buffer = dfg_buffer_ref(sum)};
+	return NULL;
+}
+
+/* The rows of a slice that a message has. */
+static struct dfg_err *decode_slice(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t slice,
+	const struct dfg_tensor *message, struct dfg_buffer **out_set)
+{
+	const struct dfg_row_type type = dfg_bucket_row_type(bucket);
+	struct dfg_err *err = dfg_row_set_decode(&type, message, (int64_t)dfg_slice_first(group, bucket, slice),
+		(int64_t)length_of(group, bucket, slice), out_set);
+	return dfg_err_note(err, "bucket %u", bucket->number);
+}
+
+/* The slices that have arrived, as one buffer. */
+static struct dfg_err *take_gathered(struct group_bucket *bucket, struct dfg_buffer **out_sum)
+{
+	const struct dfg_row_type type = bucket->indices ? dfg_bucket_row_type(bucket) : (struct dfg_row_type){0};
+	if (bucket->indices)
+		return dfg_row_set_join(&type, bucket->row_slice, bucket->slices, out_sum);
+	*out_sum = bucket->gathered;
+	bucket->gathered = NULL;
+	return NULL;
+}
+
+/* Puts a slice of the result at its place; the last one completes the bucket. The buffer of rows gets a reference. */
+static struct dfg_err *gather(
+	struct dfg_group *group, struct group_bucket *bucket, uint32_t slice, const void *data, struct dfg_buffer *rows)
+{
+	size_t size = dfg_dtype_size(bucket->sum.dtype), bytes = rows ? 0 : length_of(group, bucket, slice) * size;
+	struct dfg_buffer *gathered;
 	if (bucket->arrived[slice])
 		return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sent its sum twice", bucket->number, group->owner[slice]);
 	bucket->arrived[slice] = true;
+	if (rows)
+		bucket->row_slice[slice] = dfg_buffer_ref(rows);
 	if (bytes)
 		memcpy((char *)bucket->gathered->data + dfg_slice_first(group, bucket, slice) * size, data, bytes);
 	if (++bucket->slices < group->owners)
 		return NULL;
-	struct dfg_buffer *gathered = bucket->gathered;
-	bucket->gathered = NULL;
+	DFG_TRY(take_gathered(bucket, &gathered));
 	DFG_TRY(dfg_bucket_finish(bucket, gathered));
 	bucket->done_ns = dfg_group_now(group);
 	dfg_event_signal(&group->event);
+	return NULL;
+}
+
+/* Sends the result of this replica's slice to the others. */
+static struct dfg_err *post_result(
+	struct dfg_group *group, struct group_bucket *bucket, const struct dfg_tensor *result, struct outbox *outbox)
+{
+	const struct dfg_transfer_key key = key_of(group, bucket, RESULT, (struct dfg_tree_node){0, 0});
+	for (uint32_t i = 0; i < group->members; i++)
+		if (group->member[i] != group->self && !group->absent[group->member[i]])
+			DFG_TRY(post(group, outbox, group->member[i], &key, result));
 	return NULL;
 }
 
@@ -115,15 +162,16 @@ static struct dfg_err *gather(struct dfg_group *group, struct group_bucket *buck
 static struct dfg_err *give_result(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
 	struct dfg_buffer *value = dfg_tree_sum_take(&bucket->slice);
-	const struct dfg_transfer_key key = key_of(group, bucket, RESULT, (struct dfg_tree_node){0, 0});
-	struct dfg_err *err = value ? NULL : DFG_ERR(DFG_BUG, "a bucket has no contributions");
+	struct dfg_tensor message = {0};
+	if (!value)
+		return DFG_ERR(DFG_BUG, "a bucket has no contributions");
+	dfg_bucket_divide_sum(group, bucket, &bucket->slice, value);
+	struct dfg_err *err = wrap_slice(group, bucket, slice_of(group, group->self), value, 0, &message);
 	if (!err)
-		dfg_bucket_divide(group, bucket, value->data, bucket->slice.count);
-	for (uint32_t i = 0; i < group->members && !err; i++)
-		if (group->member[i] != group->self && !group->absent[group->member[i]])
-			err = post(group, outbox, group->member[i], &key, bucket->slice.dtype, value, 0, bucket->slice.count);
+		err = post_result(group, bucket, &message, outbox);
+	dfg_tensor_release(&message);
 	if (!err)
-		err = gather(group, bucket, slice_of(group, group->self), value->data);
+		err = gather(group, bucket, slice_of(group, group->self), value->data, bucket->indices ? value : NULL);
 	dfg_tree_sum_give(&bucket->slice, value);
 	return err;
 }
@@ -174,9 +222,12 @@ static struct dfg_err *take_partial(
 	struct dfg_buffer *value;
 	bool fits = slice_of(group, group->self) != DFG_NONE && field[COUNT] > 0 && field[FIRST] >= range.first &&
 				field[COUNT] <= range.rows && field[FIRST] - range.first <= range.rows - field[COUNT];
-	if (!fits || !has_length(bucket, &early->message.tensor, bucket->slice.count))
+	if (!fits || (!bucket->indices && !has_length(bucket, &early->message.tensor, bucket->slice.count)))
 		return wrong(bucket, early);
-	DFG_TRY(own_buffer(&bucket->slice, &early->message.tensor, &value));
+	if (bucket->indices)
+		DFG_TRY(decode_slice(group, bucket, slice_of(group, group->self), &early->message.tensor, &value));
+	else
+		DFG_TRY(own_buffer(&bucket->slice, &early->message.tensor, &value));
 	return add_partial(
 		group, bucket, (struct dfg_tree_node){(uint32_t)field[FIRST], (uint32_t)field[COUNT]}, value, outbox);
 }
@@ -184,9 +235,16 @@ static struct dfg_err *take_partial(
 static struct dfg_err *take_result(struct dfg_group *group, struct group_bucket *bucket, struct group_message *early)
 {
 	uint32_t slice = slice_of(group, early->replica);
-	if (slice == DFG_NONE || !has_length(bucket, &early->message.tensor, length_of(group, bucket, slice)))
+	struct dfg_buffer *rows;
+	if (slice == DFG_NONE ||
+		(!bucket->indices && !has_length(bucket, &early->message.tensor, length_of(group, bucket, slice))))
 		return wrong(bucket, early);
-	return gather(group, bucket, slice, early->message.tensor.data);
+	if (!bucket->indices)
+		return gather(group, bucket, slice, early->message.tensor.data, NULL);
+	DFG_TRY(decode_slice(group, bucket, slice, &early->message.tensor, &rows));
+	struct dfg_err *err = gather(group, bucket, slice, NULL, rows);
+	dfg_buffer_unref(rows);
+	return err;
 }
 
 static struct dfg_err *take(
@@ -203,69 +261,25 @@ static struct dfg_err *take(
 	return wrong(bucket, early);
 }
 
-/* The shapes of a bucket as a message: dtype, rule, number of tensors; then of each its rank and extents. */
+/* Tells the replicas whose shards have no rows the shapes of a bucket. */
 static struct dfg_err *post_layout(struct dfg_group *group, const struct group_bucket *bucket, struct outbox *outbox)
 {
-	struct dfg_buffer *buffer;
 	const struct dfg_transfer_key key = key_of(group, bucket, LAYOUT, (struct dfg_tree_node){0, 0});
-	size_t count = 3;
-	for (uint32_t i = 0; i < bucket->n; i++)
-		count += 1 + (size_t)bucket->shape[i].rank;
-	DFG_TRY(dfg_buffer_new(DFG_I64, count * sizeof(int64_t), &buffer));
-	int64_t *at = buffer->data;
-	*at++ = bucket->dtype;
-	*at++ = bucket->is_sum;
-	*at++ = bucket->n;
-	for (uint32_t i = 0; i < bucket->n; i++) {
-		*at++ = bucket->shape[i].rank;
-		for (int d = 0; d < bucket->shape[i].rank; d++)
-			*at++ = bucket->shape[i].dim[d];
-	}
+	struct dfg_tensor layout;
+	DFG_TRY(dfg_direct_put_layout(bucket, &layout));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < group->members && !err; i++)
 		if (slice_of(group, group->member[i]) == DFG_NONE && !group->absent[group->member[i]])
-			err = post(group, outbox, group->member[i], &key, DFG_I64, buffer, 0, count);
-	dfg_buffer_unref(buffer);
+			err = post(group, outbox, group->member[i], &key, &layout);
+	dfg_tensor_release(&layout);
 	return err;
-}
-
-/* Reads one shape; false if there is none that memory could hold. */
-static bool read_shape(const int64_t **at, const int64_t *end, enum dfg_dtype dtype, struct dfg_shape *out_shape)
-{
-	size_t bytes;
-	if (*at == end || **at < 0 || **at > DFG_RANK_MAX || **at > end - *at - 1)
-		return false;
-	*out_shape = (struct dfg_shape){.rank = (int)*(*at)++};
-	for (int d = 0; d < out_shape->rank; d++)
-		if ((out_shape->dim[d] = *(*at)++) < 0)
-			return false;
-	struct dfg_err *err = dfg_shape_bytes(out_shape, dtype, &bytes);
-	dfg_err_free(err);
-	return !err;
 }
 
 static struct dfg_err *read_layout(struct group_bucket *bucket, const struct group_message *early)
 {
-	const struct dfg_tensor *tensor = &early->message.tensor;
-	const int64_t *at = tensor->data, *end = at + (tensor->shape.rank == 1 ? tensor->shape.dim[0] : 0);
-	bool fits = tensor->dtype == DFG_I64 && end - at >= 4 && at[0] > 0 && at[0] < DFG_DTYPES && at[2] > 0 &&
-				at[2] <= end - at - 3 &&
-				(dfg_dtype_is((enum dfg_dtype)at[0], "float") || dfg_dtype_is((enum dfg_dtype)at[0], "complex"));
-	if (!fits)
-		return wrong(bucket, early);
-	enum dfg_dtype dtype = (enum dfg_dtype)at[0];
-	uint32_t n = (uint32_t)at[2];
-	struct dfg_shape *shape = dfg_zeros(n, sizeof *shape);
-	struct dfg_err *err = shape ? NULL : dfg_no_memory("a bucket");
-	bucket->is_sum = at[1] == 1;
-	at += 3;
-	for (uint32_t i = 0; i < n && !err; i++)
-		if (!read_shape(&at, end, dtype, &shape[i]))
-			err = wrong(bucket, early);
-	if (!err)
-		err = dfg_bucket_lay_out_shapes(bucket, dtype, shape, n);
-	dfg_free(shape);
-	return err;
+	bool fits;
+	DFG_TRY(dfg_direct_get_layout(bucket, &early->message.tensor, &fits));
+	return fits ? NULL : wrong(bucket, early);
 }
 
 /* Begins the sum of the slice that this replica owns, if it owns one. */
@@ -274,7 +288,7 @@ static struct dfg_err *begin_slice(const struct dfg_group *group, struct group_b
 	uint32_t slice = slice_of(group, group->self);
 	if (slice == DFG_NONE)
 		return NULL;
-	return dfg_bucket_begin_sum(group, &bucket->slice, bucket->sum.dtype, length_of(group, bucket, slice));
+	return dfg_bucket_begin_sum(group, bucket, &bucket->slice, length_of(group, bucket, slice));
 }
 
 /* The bucket's shapes are known. */
@@ -282,13 +296,15 @@ static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket
 {
 	bucket->begun = bucket->across = true;
 	bucket->contributed = bucket->slices = 0;
-	dfg_tree_sum_begin(
-		&bucket->sum, group->whole.shards, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
+	dfg_bucket_begin_own(group, bucket, &bucket->sum, bucket->offset[bucket->n]);
 	dfg_free(bucket->arrived);
 	bucket->arrived = dfg_zeros(group->owners, sizeof *bucket->arrived);
-	if (!bucket->arrived)
+	bucket->row_slice = bucket->indices ? dfg_zeros(group->owners, sizeof(struct dfg_buffer *)) : NULL;
+	bucket->row_slices = bucket->row_slice ? group->owners : 0;
+	if (!bucket->arrived || (bucket->indices && !bucket->row_slice))
 		return dfg_no_memory("a bucket");
-	DFG_TRY(dfg_tree_sum_buffer(&bucket->sum, &bucket->gathered));
+	if (!bucket->indices)
+		DFG_TRY(dfg_tree_sum_buffer(&bucket->sum, &bucket->gathered));
 	return begin_slice(group, bucket);
 }
 
@@ -329,6 +345,36 @@ struct dfg_err *dfg_direct_begin(struct dfg_group *group, struct group_bucket *b
 	return NULL;
 }
 
+/* Sends a slice of a partial sum to its owner. */
+static struct dfg_err *post_partial(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox,
+	const struct dfg_transfer_key *key, struct dfg_buffer *value, uint32_t slice)
+{
+	struct dfg_tensor message;
+	DFG_TRY(wrap_slice(group, bucket, slice, value, dfg_slice_first(group, bucket, slice), &message));
+	struct dfg_err *err = post(group, outbox, group->owner[slice], key, &message);
+	dfg_tensor_release(&message);
+	return err;
+}
+
+/* A slice of a partial sum, in a buffer of its own. */
+static struct dfg_err *copy_slice(struct dfg_group *group, struct group_bucket *bucket, struct dfg_buffer *value,
+	uint32_t slice, struct dfg_buffer **out_own)
+{
+	const size_t size = dfg_dtype_size(bucket->sum.dtype);
+	struct dfg_tensor message;
+	if (bucket->indices) {
+		DFG_TRY(wrap_slice(group, bucket, slice, value, 0, &message));
+		struct dfg_err *err = decode_slice(group, bucket, slice, &message, out_own);
+		dfg_tensor_release(&message);
+		return err;
+	}
+	DFG_TRY(dfg_tree_sum_buffer(&bucket->slice, out_own));
+	if (bucket->slice.count)
+		memcpy((*out_own)->data, (const char *)value->data + dfg_slice_first(group, bucket, slice) * size,
+			bucket->slice.count * size);
+	return NULL;
+}
+
 /* Sends the partial sums of this replica's shards to the owners of the slices. */
 static struct dfg_err *send_partials(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
 {
@@ -339,16 +385,11 @@ static struct dfg_err *send_partials(struct dfg_group *group, struct group_bucke
 		const struct dfg_transfer_key key = key_of(group, bucket, PARTIAL, partial->node);
 		for (uint32_t k = 0; k < group->owners; k++)
 			if (k != self)
-				DFG_TRY(post(group, outbox, group->owner[k], &key, sum->dtype, partial->value,
-					dfg_slice_first(group, bucket, k), length_of(group, bucket, k)));
+				DFG_TRY(post_partial(group, bucket, outbox, &key, partial->value, k));
 	}
 	for (size_t i = 0; i < sum->partials; i++) {
 		struct dfg_buffer *own;
-		size_t size = dfg_dtype_size(sum->dtype);
-		DFG_TRY(dfg_tree_sum_buffer(&bucket->slice, &own));
-		if (bucket->slice.count)
-			memcpy(own->data, (const char *)sum->partial[i].value->data + dfg_slice_first(group, bucket, self) * size,
-				bucket->slice.count * size);
+		DFG_TRY(copy_slice(group, bucket, sum->partial[i].value, self, &own));
 		DFG_TRY(add_partial(group, bucket, sum->partial[i].node, own, outbox));
 	}
 	return NULL;
@@ -364,9 +405,19 @@ struct dfg_err *dfg_direct_contributed(struct dfg_group *group, struct group_buc
 	return take_early(group, bucket, outbox);
 }
 
+static void drop_rows(struct group_bucket *bucket)
+{
+	for (uint32_t i = 0; i < bucket->row_slices; i++)
+		dfg_buffer_unref(bucket->row_slice[i]);
+	dfg_free(bucket->row_slice);
+	bucket->row_slice = NULL;
+	bucket->row_slices = 0;
+}
+
 void dfg_direct_end(struct group_bucket *bucket)
 {
 	dfg_tree_sum_give(&bucket->sum, bucket->gathered);
+	drop_rows(bucket);
 	bucket->gathered = NULL;
 	bucket->across = false;
 }
@@ -376,6 +427,7 @@ void dfg_direct_release(struct group_bucket *bucket)
 	while (bucket->earlies)
 		drop(bucket, bucket->earlies - 1);
 	dfg_buffer_unref(bucket->gathered);
+	drop_rows(bucket);
 	dfg_tree_sum_release(&bucket->slice);
 	dfg_free(bucket->early);
 	dfg_free(bucket->arrived);

@@ -23,3 +23,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_direct_contributed(
 /* Ends the step of a bucket, and frees what the algorithm keeps in it. The lock is held. */
 void dfg_direct_end(struct group_bucket *bucket);
 void dfg_direct_release(struct group_bucket *bucket);
+
+/* The shapes of a bucket as a message, and read from one; *out_fits: it has some. */
+DFG_MUST_CHECK struct dfg_err *dfg_direct_put_layout(const struct group_bucket *bucket, struct dfg_tensor *out_layout);
+DFG_MUST_CHECK struct dfg_err *dfg_direct_get_layout(
+	struct group_bucket *bucket, const struct dfg_tensor *layout, bool *out_fits);

@@ -367,15 +367,14 @@ static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket
 		return dfg_shared_begin(group, bucket);
 	DFG_TRY(dfg_bucket_lay_out(bucket, contribution));
 	if (group->holds) {
-		dfg_tree_sum_begin(
-			&bucket->sum, group->whole.shards, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
+		dfg_bucket_begin_own(group, bucket, &bucket->sum, bucket->offset[bucket->n]);
 		bucket->begun = true;
 		return NULL;
 	}
 	if (dfg_group_is_across(group))
 		return dfg_direct_begin(group, bucket, outbox);
 	bucket->begun = true;
-	return dfg_bucket_begin_sum(group, &bucket->sum, dfg_bucket_sum_dtype(bucket->dtype), bucket->offset[bucket->n]);
+	return dfg_bucket_begin_sum(group, bucket, &bucket->sum, bucket->offset[bucket->n]);
 }
 
 static struct dfg_err *another_shape(const struct dfg_group *group, const struct group_bucket *bucket,
@@ -391,9 +390,29 @@ static struct dfg_err *another_shape(const struct dfg_group *group, const struct
 									 : err;
 }
 
+/* Rows of the bucket's table: as many as there are numbers. */
+static struct dfg_err *check_rows(const struct group_bucket *bucket, const struct dfg_contribution *contribution)
+{
+	const struct dfg_tensor *indices = contribution->indices, *values = contribution->tensor[0];
+	struct dfg_shape rows = bucket->shape[0];
+	rows.dim[0] = indices->shape.rank == 1 ? indices->shape.dim[0] : -1;
+	bool fits = indices->dtype == bucket->indices && values->dtype == bucket->dtype &&
+				dfg_shape_equal(contribution->table, &bucket->shape[0]) && dfg_shape_equal(&values->shape, &rows);
+	return fits ? NULL
+				: DFG_ERR(DFG_DATA, "bucket %u takes rows of a table of shape %s with numbers of %s, not %s with %s",
+					  bucket->number, dfg_shape_words(&bucket->shape[0]).s, dfg_dtype_name(bucket->indices),
+					  dfg_type_words(values->dtype, &values->shape).s,
+					  dfg_type_words(indices->dtype, &indices->shape).s);
+}
+
 static struct dfg_err *check_same(
 	const struct dfg_group *group, const struct group_bucket *bucket, const struct dfg_contribution *contribution)
 {
+	if (contribution->indices || bucket->indices)
+		return contribution->indices && bucket->indices
+				   ? check_rows(bucket, contribution)
+				   : DFG_ERR(
+						 DFG_DATA, "bucket %u takes rows of one shard, and a dense value of another", bucket->number);
 	for (uint32_t i = 0; i < contribution->n; i++) {
 		const struct dfg_tensor *tensor = contribution->tensor[i];
 		if (i >= bucket->n || tensor->dtype != bucket->dtype || !dfg_shape_equal(&tensor->shape, &bucket->shape[i]))
@@ -411,8 +430,12 @@ static struct dfg_err *add_contribution(struct dfg_group *group, struct group_bu
 		DFG_TRY(begin_bucket(group, bucket, contribution, outbox));
 	DFG_TRY(check_same(group, bucket, contribution));
 	bool shared = bucket->shared && bucket->across;
-	DFG_TRY(shared ? dfg_shared_buffer(group, bucket, &value) : dfg_tree_sum_buffer(&bucket->sum, &value));
-	dfg_bucket_copy(group, bucket, contribution, value);
+	if (bucket->indices) {
+		DFG_TRY(dfg_bucket_copy_rows(group, bucket, contribution, &value));
+	} else {
+		DFG_TRY(shared ? dfg_shared_buffer(group, bucket, &value) : dfg_tree_sum_buffer(&bucket->sum, &value));
+		dfg_bucket_copy(group, bucket, contribution, value);
+	}
 	if (group->holds) {
 		bucket->sent_ns = dfg_group_now(group);
 		return dfg_bucket_hold(bucket, group->shard.number, value);
@@ -442,7 +465,7 @@ static struct dfg_err *finish(const struct dfg_group *group, struct group_bucket
 	struct dfg_buffer *value = dfg_tree_sum_take(&bucket->sum);
 	if (!value)
 		return DFG_ERR(DFG_BUG, "a bucket has no contributions");
-	dfg_bucket_divide(group, bucket, value->data, bucket->sum.count);
+	dfg_bucket_divide_sum(group, bucket, &bucket->sum, value);
 	bucket->done_ns = dfg_group_now(group);
 	return dfg_bucket_finish(bucket, value);
 }

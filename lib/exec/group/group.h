@@ -59,6 +59,12 @@ struct dfg_contribution {
 	bool is_sum;
 	const struct dfg_tensor *const *tensor;
 	uint32_t n;
+	/*
+	 * Of rows: tensor 0 has rows of a table of this shape, whose numbers are `indices`, and n is 1; the result is tensor 0,
+	 * the numbers, ascending, and tensor 1, the rows. NULL: tensors are dense. The same for all shards.
+	 */
+	const struct dfg_tensor *indices;
+	const struct dfg_shape *table;
 	const struct dfg_list *names; /* strings: the first tensors' names, for errors; borrowed, may be NULL */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_group_contribute(
@@ -174,6 +180,9 @@ const char *dfg_group_stream(const struct dfg_group *group, size_t i);
  */
 uint64_t dfg_group_extent(enum dfg_dtype dtype, int64_t elements);
 uint64_t dfg_group_bytes(enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards);
+
+/* The number of rows in a message, of `rows` of a table, from which on they are marked instead of numbered. */
+int64_t dfg_group_marked_from(int64_t rows);
 
 /* Totals of contributions and results sent to a replica. */
 struct dfg_group_sent {

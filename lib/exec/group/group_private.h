@@ -23,8 +23,9 @@ struct group_bucket {
 	bool begun, is_sum;
 	enum dfg_dtype dtype; /* of the tensors */
 	struct dfg_shape *shape;
-	size_t *offset; /* by tensor, in elements of the sum; one more entry than tensors */
+	size_t *offset; /* by tensor, in elements or rows of the sum; one more entry than tensors */
 	uint32_t n;
+	enum dfg_dtype indices;    /* of a bucket of rows: the type of their numbers; 0: it is dense */
 	struct dfg_tree_sum sum;   /* of the shards of this replica; of all where there is one replica */
 	struct dfg_buffer *result; /* NULL: not computed yet */
 
@@ -36,12 +37,14 @@ struct group_bucket {
 
 	/* Across replicas. */
 	bool across;
-	uint32_t contributed;        /* shards of this replica that have contributed */
-	struct dfg_tree_sum slice;   /* the sum of the slice that this replica owns */
-	struct dfg_buffer *gathered; /* the slices of the result that have arrived, each at its place */
-	bool *arrived;               /* by owner */
-	uint32_t slices;             /* number of those that have arrived */
-	struct group_message *early; /* wait until this replica has begun the step and knows the bucket's shapes */
+	uint32_t contributed;          /* shards of this replica that have contributed */
+	struct dfg_tree_sum slice;     /* the sum of the slice that this replica owns */
+	struct dfg_buffer *gathered;   /* the slices of the result that have arrived, each at its place */
+	struct dfg_buffer **row_slice; /* by owner, of a bucket of rows: the slices of the result; NULL: not arrived */
+	uint32_t row_slices;           /* length of that list */
+	bool *arrived;                 /* by owner */
+	uint32_t slices;               /* number of those that have arrived */
+	struct group_message *early;   /* wait until this replica has begun the step and knows the bucket's shapes */
 	size_t earlies, early_capacity;
 	/* this replica's first and last contribution; when the sum was there; 0: not in this step */
 	uint64_t ready_ns, sent_ns, done_ns;
@@ -155,15 +158,23 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_failure(struct dfg_group *group);
 /* The bucket of that index, locked; NULL: there is none. */
 struct group_bucket *dfg_group_lock_bucket(struct dfg_group *group, size_t i);
 
-/* Records the shapes of a bucket's tensors, or of the contributions of a step. */
-DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out_shapes(
-	struct group_bucket *bucket, enum dfg_dtype dtype, const struct dfg_shape *shape, uint32_t n);
+/* Records the shapes of a bucket's tensors, or of the contributions of a step; indices: as bucket->indices. */
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out_shapes(struct group_bucket *bucket, enum dfg_dtype dtype,
+	enum dfg_dtype indices, const struct dfg_shape *shape, uint32_t n);
 DFG_MUST_CHECK struct dfg_err *dfg_bucket_lay_out(
 	struct group_bucket *bucket, const struct dfg_contribution *contribution);
 
-/* Begins a sum over the shards of the step, of `count` elements; shards without rows contribute nothing. */
+/*
+ * Begins a sum over the shards of the step, of `count` elements or rows of the bucket; in the second function shards without
+ * rows contribute nothing.
+ */
+void dfg_bucket_begin_own(
+	const struct dfg_group *group, const struct group_bucket *bucket, struct dfg_tree_sum *sum, size_t count);
 DFG_MUST_CHECK struct dfg_err *dfg_bucket_begin_sum(
-	const struct dfg_group *group, struct dfg_tree_sum *sum, enum dfg_dtype dtype, size_t count);
+	const struct dfg_group *group, const struct group_bucket *bucket, struct dfg_tree_sum *sum, size_t count);
+
+/* The type of the rows of a bucket of rows. */
+struct dfg_row_type dfg_bucket_row_type(const struct group_bucket *bucket);
 
 /* The elements of a sum: f32 or wider; a complex number is two. */
 enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype);
@@ -172,8 +183,14 @@ enum dfg_dtype dfg_bucket_sum_dtype(enum dfg_dtype dtype);
 void dfg_bucket_copy(const struct dfg_group *group, const struct group_bucket *bucket,
 	const struct dfg_contribution *contribution, struct dfg_buffer *to);
 
-/* Divides a sum where the rule is a mean. */
-void dfg_bucket_divide(const struct dfg_group *group, const struct group_bucket *bucket, void *sum, size_t count);
+/* The same for a bucket of rows: a set of them. */
+DFG_MUST_CHECK struct dfg_err *dfg_bucket_copy_rows(const struct dfg_group *group, const struct group_bucket *bucket,
+	const struct dfg_contribution *contribution, struct dfg_buffer **out_set);
+
+/* Divides elements of a sum, or all of one, where the rule is a mean. */
+void dfg_bucket_divide(const struct dfg_group *group, const struct group_bucket *bucket, void *element, size_t count);
+void dfg_bucket_divide_sum(const struct dfg_group *group, const struct group_bucket *bucket,
+	const struct dfg_tree_sum *sum, struct dfg_buffer *value);
 
 /* Makes the divided sum the result: rounds it to halves in a buffer of their own. Takes the sum. */
 DFG_MUST_CHECK struct dfg_err *dfg_bucket_finish(struct group_bucket *bucket, struct dfg_buffer *sum);

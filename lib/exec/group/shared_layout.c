@@ -100,7 +100,7 @@ static struct dfg_err *add_bucket(
 	DFG_TRY(dfg_group_bucket(group, layout->number, &bucket));
 	if (bucket->shared || !layout->n)
 		return DFG_ERR(DFG_DATA, "bucket %u is given twice, or has no tensors", layout->number);
-	DFG_TRY(dfg_bucket_lay_out_shapes(bucket, layout->dtype, layout->shape, layout->n));
+	DFG_TRY(dfg_bucket_lay_out_shapes(bucket, layout->dtype, 0, layout->shape, layout->n));
 	bucket->is_sum = layout->is_sum;
 	bucket->shared = dfg_zeros(1, sizeof *bucket->shared);
 	if (!bucket->shared)

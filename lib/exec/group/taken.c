@@ -96,7 +96,7 @@ static struct dfg_err *add_held(struct dfg_group *group, struct group_bucket *bu
 	if (group->peer)
 		DFG_TRY(dfg_direct_begin(group, bucket, outbox));
 	else
-		DFG_TRY(dfg_bucket_begin_sum(group, &bucket->sum, bucket->sum.dtype, bucket->sum.count));
+		DFG_TRY(dfg_bucket_begin_sum(group, bucket, &bucket->sum, bucket->sum.count));
 	for (size_t i = 0; i < bucket->n_held; i++) {
 		struct group_held *held = &bucket->held[i];
 		struct dfg_buffer *value = held->value;

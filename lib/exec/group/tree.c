@@ -59,7 +59,7 @@ static void drop_spares(struct dfg_tree_sum *sum)
 /* A buffer that another holder still reads is not used again, nor are more than a step can need at once. */
 void dfg_tree_sum_give(struct dfg_tree_sum *sum, struct dfg_buffer *buffer)
 {
-	bool alone = buffer && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1 &&
+	bool alone = buffer && !sum->by_rows && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1 &&
 				 buffer->capacity >= sum->count * dfg_dtype_size(sum->dtype);
 	if (alone && sum->spares <= sum->shards &&
 		dfg_reserve(&sum->spare, &sum->spare_capacity, sum->spares + 1, sizeof(struct dfg_buffer *)))
@@ -77,6 +77,14 @@ void dfg_tree_sum_begin(struct dfg_tree_sum *sum, uint32_t shards, enum dfg_dtyp
 	sum->shards = shards;
 	sum->dtype = dtype;
 	sum->count = count;
+	sum->by_rows = false;
+}
+
+void dfg_tree_sum_by_rows(struct dfg_tree_sum *sum, size_t width)
+{
+	drop_spares(sum);
+	sum->by_rows = true;
+	sum->width = width;
 }
 
 void dfg_tree_sum_release(struct dfg_tree_sum *sum)
@@ -112,17 +120,22 @@ static void add_f64(size_t n, double *restrict to, const double *restrict from)
 		to[i] += from[i];
 }
 
-/* left + right, in left's buffer. */
-static struct dfg_buffer *add_values(struct dfg_tree_sum *sum, struct dfg_buffer *left, struct dfg_buffer *right)
+/* left + right: dense ones in left's buffer. Takes both. */
+static struct dfg_err *add_values(
+	struct dfg_tree_sum *sum, struct dfg_buffer *left, struct dfg_buffer *right, struct dfg_buffer **out_sum)
 {
+	const struct dfg_row_type type = {.dtype = sum->dtype, .width = sum->width};
+	*out_sum = left ? left : right;
 	if (!left || !right)
-		return left ? left : right;
+		return NULL;
+	if (sum->by_rows)
+		return dfg_row_set_add(&type, left, right, out_sum);
 	if (sum->dtype == DFG_F64)
 		add_f64(sum->count, left->data, right->data);
 	else
 		add_f32(sum->count, left->data, right->data);
 	dfg_tree_sum_give(sum, right);
-	return left;
+	return NULL;
 }
 
 static bool take_partial(struct dfg_tree_sum *sum, struct dfg_tree_node node, struct dfg_buffer **out_value)
@@ -163,7 +176,8 @@ struct dfg_err *dfg_tree_sum_add(struct dfg_tree_sum *sum, struct dfg_tree_node 
 		struct dfg_buffer *other;
 		if (!take_partial(sum, sibling, &other))
 			break;
-		value = sibling.first < node.first ? add_values(sum, other, value) : add_values(sum, value, other);
+		bool is_right = sibling.first < node.first;
+		DFG_TRY(add_values(sum, is_right ? other : value, is_right ? value : other, &value));
 		node = parent;
 	}
 	sum->partial[sum->partials++] = (struct dfg_partial){node, value};

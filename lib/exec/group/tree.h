@@ -1,7 +1,6 @@
 #pragma once
 
-#include "lib/base/err.h"
-#include "lib/graph/tensor.h"
+#include "lib/exec/group/row_set.h"
 
 /*
  * Sums over shards in one fixed order, that of a binary tree over shards 0..shards-1: the left half of a node holds the
@@ -26,11 +25,16 @@ uint32_t dfg_tree_cover(uint32_t shards, uint32_t first, uint32_t count, struct 
 /* The children of a node of more than one shard. */
 void dfg_tree_children(struct dfg_tree_node node, struct dfg_tree_node out_child[2]);
 
-/* A sum in progress: the partial sums of nodes whose siblings have not arrived. Zero-initialised: no shards. */
+/*
+ * A sum in progress: the partial sums of nodes whose siblings have not arrived. Zero-initialised: no shards. It is of dense
+ * values, or of sets of rows (dfg_tree_sum_by_rows).
+ */
 struct dfg_tree_sum {
 	uint32_t shards;
+	bool by_rows;         /* each value is a set of rows */
+	size_t width;         /* of a set: elements of a row */
 	enum dfg_dtype dtype; /* of the elements: f32 or f64 */
-	size_t count;         /* elements of each contribution */
+	size_t count;         /* elements of each contribution; rows of the table, if it is by rows */
 	struct dfg_partial {
 		struct dfg_tree_node node;
 		struct dfg_buffer *value; /* NULL: none of the node's shards has rows */
@@ -44,7 +48,10 @@ struct dfg_tree_sum {
 void dfg_tree_sum_begin(struct dfg_tree_sum *sum, uint32_t shards, enum dfg_dtype dtype, size_t count);
 void dfg_tree_sum_release(struct dfg_tree_sum *sum);
 
-/* A buffer for a contribution, contents undefined. */
+/* The sum that has begun is of sets of rows of that many elements. */
+void dfg_tree_sum_by_rows(struct dfg_tree_sum *sum, size_t width);
+
+/* A buffer for a dense contribution, contents undefined. */
 DFG_MUST_CHECK struct dfg_err *dfg_tree_sum_buffer(struct dfg_tree_sum *sum, struct dfg_buffer **out_buffer);
 
 /*

@@ -44,7 +44,7 @@ static uint32_t shared_bucket(const struct replicate *r, size_t i)
 {
 	const struct reduction *cut = &r->cut[i];
 	for (size_t k = 0; k < i; k++)
-		if (dfg_edge_same(r->cut[k].source, cut->source) && r->cut[k].is_sum == cut->is_sum)
+		if (!r->cut[k].table && dfg_edge_same(r->cut[k].source, cut->source) && r->cut[k].is_sum == cut->is_sum)
 			return r->cut[k].bucket;
 	return DFG_NONE;
 }
@@ -80,7 +80,9 @@ static struct dfg_err *number_buckets(struct replicate *r)
 	qsort(r->cut, r->cuts, sizeof *r->cut, by_readiness);
 	for (size_t i = 0; i < r->cuts; i++) {
 		r->cut[i].bucket = shared_bucket(r, i);
-		if (r->cut[i].bucket == DFG_NONE)
+		if (r->cut[i].table || r->cut[i].has_rows)
+			r->cut[i].bucket = r->buckets++;
+		else if (r->cut[i].bucket == DFG_NONE)
 			fill(r, i, open, &opens);
 	}
 	return NULL;
@@ -91,7 +93,7 @@ struct content {
 	struct dfg_edge *source;
 	union dfg_value *name, *shape;
 	uint32_t n;
-	bool is_sum;
+	bool is_sum, if_fetched;
 	enum dfg_dtype dtype;
 };
 
@@ -113,6 +115,7 @@ static struct dfg_err *collect(struct replicate *r, uint32_t bucket, struct cont
 			continue;
 		const struct dfg_inferred *fact = fact_of(r, cut->source);
 		out_content->is_sum = cut->is_sum;
+		out_content->if_fetched = cut->has_rows;
 		out_content->dtype = fact->dtype;
 		out_content->source[k] = cut->source;
 		out_content->name[k].s = (struct dfg_string){cut->name, strlen(cut->name)};
@@ -130,6 +133,7 @@ static struct dfg_err *make_start(
 		DFG_ATTR_I("bucket", bucket),
 		DFG_ATTR_S("reduce", content->is_sum ? "sum" : "mean"),
 		{"tensors", DFG_ATTR_LIST, {.list = &names}},
+		DFG_ATTR_B("_dfg_if_fetched", true),
 	};
 	char name[40];
 	snprintf(name, sizeof name, "_dfg/reduce/%u", bucket);
@@ -139,7 +143,7 @@ static struct dfg_err *make_start(
 		.in = content->source,
 		.n_in = content->n,
 		.attr = attr,
-		.n_attr = 3};
+		.n_attr = content->if_fetched ? 4 : 3};
 	out_ticket->port = 0;
 	return dfg_build(r->builder, &node, &out_ticket->node);
 }
@@ -164,8 +168,7 @@ static struct dfg_err *make_done(
 	return dfg_build(r->builder, &node, out_node);
 }
 
-/* Readers of a gradient, apart from its Start, read the reduced one, as do fetches of it. */
-static void redirect(struct replicate *r, const struct reduction *cut, uint32_t start)
+void dfg_replicate_redirect(struct replicate *r, const struct reduction *cut, uint32_t start)
 {
 	struct dfg_graph *graph = r->builder->graph;
 	for (uint32_t n = 0; n < graph->count; n++) {
@@ -191,8 +194,17 @@ static struct dfg_err *make_bucket(struct replicate *r, uint32_t bucket)
 		for (uint32_t k = 0; k < content.n && r->cut[i].bucket == bucket; k++)
 			if (dfg_edge_same(r->cut[i].source, content.source[k])) {
 				r->cut[i].reduced = (struct dfg_edge){done, (int32_t)k};
-				redirect(r, &r->cut[i], ticket.node);
+				dfg_replicate_redirect(r, &r->cut[i], ticket.node);
 			}
+	return NULL;
+}
+
+/* The gradient in rows that a bucket is of; NULL: it is dense. */
+static struct reduction *rows_of(const struct replicate *r, uint32_t bucket)
+{
+	for (size_t i = 0; i < r->cuts; i++)
+		if (r->cut[i].bucket == bucket && r->cut[i].table)
+			return &r->cut[i];
 	return NULL;
 }
 
@@ -202,8 +214,10 @@ struct dfg_err *dfg_replicate_buckets(struct replicate *r)
 	if (!r->cuts)
 		return NULL;
 	DFG_TRY(number_buckets(r));
-	for (uint32_t bucket = first; bucket < r->buckets; bucket++)
-		DFG_TRY(make_bucket(r, bucket));
+	for (uint32_t bucket = first; bucket < r->buckets; bucket++) {
+		struct reduction *rows = rows_of(r, bucket);
+		DFG_TRY(rows ? dfg_replicate_make_rows(r, rows) : make_bucket(r, bucket));
+	}
 	r->cuts = 0;
 	return NULL;
 }

@@ -40,7 +40,7 @@ static const struct dfg_graph *graph_of(const struct replicate *r)
 	return r->builder->graph;
 }
 
-static struct dfg_err *add_cut(struct replicate *r, const struct reduction *cut)
+struct dfg_err *dfg_replicate_add_cut(struct replicate *r, const struct reduction *cut)
 {
 	if (!dfg_reserve(&r->cut, &r->capacity, r->cuts + 1, sizeof *r->cut))
 		return dfg_no_memory("the tensors to reduce");
@@ -86,8 +86,7 @@ static struct dfg_err *find_rule(const struct replicate *r, bool *out_sum)
 
 /* Gradients: by pattern, by mark, or the operands of optimizers' ops. */
 
-/* NULL: no memory. */
-static const char *name_of_gradient(struct replicate *r, const struct dfg_node *node)
+const char *dfg_replicate_gradient_name(struct replicate *r, const struct dfg_node *node)
 {
 	const struct dfg_attr *mark = dfg_node_attr(node, "_dfg_gradient_of");
 	bool named = mark && mark->kind == DFG_ATTR_STRING && mark->value.s.length;
@@ -107,9 +106,12 @@ static struct dfg_err *cut_node(struct replicate *r, uint32_t n, bool is_sum)
 		return DFG_ERR(DFG_DATA,
 			"node '%.200s' (%.100s): an input with the rows of a batch is not a gradient to reduce",
 			graph_of(r)->node[n].name, graph_of(r)->node[n].op_name);
-	const struct reduction cut = {
-		.source = source, .reader = DFG_NONE, .name = name_of_gradient(r, &graph_of(r)->node[n]), .is_sum = is_sum};
-	return cut.name ? add_cut(r, &cut) : dfg_no_memory("a gradient");
+	const struct reduction cut = {.source = source,
+		.reader = DFG_NONE,
+		.name = dfg_replicate_gradient_name(r, &graph_of(r)->node[n]),
+		.is_sum = is_sum,
+		.has_rows = !r->options->n_gradients && dfg_replicate_has_rows(graph_of(r), n)};
+	return cut.name ? dfg_replicate_add_cut(r, &cut) : dfg_no_memory("a gradient");
 }
 
 static struct dfg_err *cut_patterns(struct replicate *r, bool is_sum)
@@ -138,7 +140,7 @@ static struct dfg_err *cut_marked(struct replicate *r, bool is_sum)
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (dfg_node_mark(&graph->node[n], "_dfg_gradient_of", NULL))
 			DFG_TRY(cut_node(r, n, is_sum));
-	return NULL;
+	return dfg_replicate_rows(r, is_sum);
 }
 
 /* The input that an optimizer's op calls its gradient; DFG_NONE: it is another op. */
@@ -182,7 +184,7 @@ static struct dfg_err *cut_operand(struct replicate *r, uint32_t n, uint32_t ope
 	const struct reduction cut = {.source = node->in[operand], .reader = n, .name = variable->name, .is_sum = is_sum};
 	if (!dfg_local_is(&r->local, cut.source))
 		return NULL;
-	return add_cut(r, &cut);
+	return dfg_replicate_add_cut(r, &cut);
 }
 
 static struct dfg_err *cut_operands(struct replicate *r, bool is_sum)
@@ -223,7 +225,7 @@ static struct dfg_err *cut_state(struct replicate *r, uint32_t n)
 	if (!is_real(dtype))
 		return not_real(r, node->in[1].node, variable, dtype);
 	const struct reduction cut = {.source = node->in[1], .reader = n, .name = variable, .is_state = true};
-	return add_cut(r, &cut);
+	return dfg_replicate_add_cut(r, &cut);
 }
 
 /* A value in a loop or in a branch does not come once a step. */

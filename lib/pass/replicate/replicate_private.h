@@ -13,6 +13,11 @@ struct reduction {
 	uint32_t ready;   /* position of the source in a topological order */
 	uint32_t bucket;  /* number of its bucket */
 	struct dfg_edge reduced;
+	/* of a gradient that stays rows (lib/pass/grad/train.h): their numbers, and the shape of the table; NULL: it is dense */
+	const struct dfg_shape *table;
+	struct dfg_edge indices;
+	bool
+		has_rows; /* the dense gradient of one that stays rows: it is reduced if it is fetched, so in a bucket of its own */
 };
 
 struct replicate {
@@ -52,6 +57,20 @@ DFG_MUST_CHECK struct dfg_err *dfg_replicate_random(struct replicate *r);
  * that waits for both.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_replicate_order(struct replicate *r);
+
+/* rows.c: adds the gradients that stay rows; whether a dense gradient is that of such rows; makes the nodes of one, and cuts its edges. */
+DFG_MUST_CHECK struct dfg_err *dfg_replicate_rows(struct replicate *r, bool is_sum);
+bool dfg_replicate_has_rows(const struct dfg_graph *graph, uint32_t dense);
+DFG_MUST_CHECK struct dfg_err *dfg_replicate_make_rows(struct replicate *r, struct reduction *cut);
+
+/* Adds a cut to the list. */
+DFG_MUST_CHECK struct dfg_err *dfg_replicate_add_cut(struct replicate *r, const struct reduction *cut);
+
+/* The name of the variable whose gradient the node is, or of the node; NULL: no memory. */
+const char *dfg_replicate_gradient_name(struct replicate *r, const struct dfg_node *node);
+
+/* Readers of a gradient, apart from its Start, read the reduced one, as do fetches of it. */
+void dfg_replicate_redirect(struct replicate *r, const struct reduction *cut, uint32_t start);
 
 /* The variable that an edge is a handle or ref of; DFG_NONE: it is not a handle or ref. */
 uint32_t dfg_replicate_variable(const struct dfg_graph *graph, struct dfg_edge edge);
