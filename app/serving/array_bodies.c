@@ -73,8 +73,8 @@ static const struct dfg_array_codec *form_of(const struct dfg_web_request *reque
 static struct dfg_err *input_name(struct dfg_serving_job *job, const char **out_name)
 {
 	*out_name = dfg_url_parameter(&job->arena, job->request->query, "feed");
-	if (!*out_name && job->live->n_in == 1)
-		*out_name = job->live->in[0].name;
+	if (!*out_name)
+		*out_name = dfg_job_only_input(job);
 	return *out_name ? NULL
 					 : DFG_ERR(DFG_DATA, "model '%.100s' has %u inputs: name the input of the array with ?feed=NAME",
 						   job->served->name, job->live->n_in);

@@ -97,6 +97,33 @@ struct dfg_err *dfg_job_find_input(struct dfg_serving_job *job, const char *name
 		names_of(live->in, live->n_in).s);
 }
 
+/* The only input that the output needs; -1: it needs none or several. */
+static int64_t only_need(const struct dfg_live_model *live, const struct dfg_serving_port *out)
+{
+	int64_t only = -1;
+	for (uint32_t i = 0; i < live->n_in; i++) {
+		if (out->needs[i] && only >= 0)
+			return -1;
+		if (out->needs[i])
+			only = i;
+	}
+	return only;
+}
+
+const char *dfg_job_only_input(const struct dfg_serving_job *job)
+{
+	const struct dfg_live_model *live = job->live;
+	int64_t only = live->n_in == 1 ? 0 : -1;
+	for (uint32_t i = 0; i < live->n_out && live->n_in > 1; i++) {
+		int64_t input = only_need(live, &live->out[i]);
+		if (input >= 0 && only >= 0 && input != only)
+			return NULL;
+		if (input >= 0)
+			only = input;
+	}
+	return only < 0 ? NULL : live->in[only].name;
+}
+
 struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, uint32_t input, struct dfg_tensor *tensor)
 {
 	const struct dfg_serving_port *port = &job->live->in[input];
@@ -242,8 +269,6 @@ void dfg_job_submit(struct dfg_serving_job *job)
 		dfg_job_refuse(job, 422, err);
 	} else if (!set_deadline(job)) {
 		dfg_job_refuse(job, 400, DFG_ERR(DFG_DATA, DFG_SERVING_TIMEOUT_RULE));
-	} else if (job->served->serving->draining) {
-		dfg_job_refuse(job, 503, DFG_ERR(DFG_STOPPED, "the server is shutting down"));
 	} else if (job->stream && !dfg_stream_count(job)) {
 		dfg_job_refuse(job, 429,
 			DFG_ERR(DFG_DATA, "there are already %lld streams (--max-streams)",

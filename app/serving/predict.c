@@ -28,14 +28,13 @@ static struct dfg_err *feed_named(struct dfg_serving_job *job, const char *name,
 	return dfg_err_note(feed_column(job, input, data), "input '%.200s'", name);
 }
 
-/* The only input; a request that does not name its input needs one. */
 static struct dfg_err *only_input(const struct dfg_serving_job *job, const char **out_name)
 {
-	if (job->live->n_in != 1)
-		return DFG_ERR(DFG_DATA, "model '%.100s' has %u inputs: each instance must be an object with their names",
-			job->served->name, job->live->n_in);
-	*out_name = job->live->in[0].name;
-	return NULL;
+	*out_name = dfg_job_only_input(job);
+	return *out_name ? NULL
+					 : DFG_ERR(DFG_DATA, "model '%.100s' has %u inputs: %s", job->served->name, job->live->n_in,
+						   job->by_row ? "each instance must be an object with their names"
+									   : "\"inputs\" must be an object with their names");
 }
 
 static bool is_named(const struct dfg_json *value)

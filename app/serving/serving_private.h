@@ -135,6 +135,11 @@ bool dfg_served_has_version(struct dfg_served *served, const char *text, size_t 
 struct dfg_serving_job *dfg_job_new(struct dfg_served *served, struct dfg_web_request *request, const char *protocol);
 /* The number of an input; DFG_DATA lists the inputs if there is none of that name. */
 DFG_MUST_CHECK struct dfg_err *dfg_job_find_input(struct dfg_serving_job *job, const char *name, uint32_t *out_input);
+/*
+ * The input for which a value without a name is: the only one, or the only one of which by itself an output can be computed.
+ * NULL: there is none, or there are several.
+ */
+const char *dfg_job_only_input(const struct dfg_serving_job *job);
 /* Gives an input its value. Takes the tensor, also on failure; errors do not name the input. */
 DFG_MUST_CHECK struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, uint32_t input, struct dfg_tensor *tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_job_fetch(struct dfg_serving_job *job, const char *name);

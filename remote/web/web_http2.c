@@ -18,6 +18,7 @@ enum {
 	FRAMES_A_PIECE = 2,
 	PAYING_BYTES = 1024,
 	PREFACE_BYTES = 24,
+	NOTICE_NS = 250000000,
 	ANSWER_BYTES_A_FRAME = 4096
 };
 
@@ -28,6 +29,7 @@ struct dfg_web_http2 {
 	uint32_t left;   /* bytes of the frame, or the preface, that have not come */
 	uint8_t head[9]; /* the head of the next frame: length, type, flags, stream */
 	unsigned have;   /* bytes of `head` that have come */
+	enum { SERVES, ANNOUNCES, REFUSES } drain;
 };
 
 static struct dfg_web_exchange *stream_of(const struct dfg_web_connection *connection, int32_t stream)
@@ -424,6 +426,25 @@ bool dfg_web_http2_pull(struct dfg_web_connection *connection)
 }
 
 /*
+ * The server ends when the streams have. Clients are told, and requests that they had sent before they heard of it are
+ * answered; later ones are not handled, as the client knows from the number in the second GOAWAY.
+ */
+static void drain(struct dfg_web_connection *connection, uint64_t now)
+{
+	struct dfg_web_http2 *http2 = connection->http2;
+	if (!connection->streams) {
+		dfg_nghttp2_session_terminate_session(http2->session, NGHTTP2_NO_ERROR);
+	} else if (http2->drain == SERVES) {
+		dfg_nghttp2_submit_shutdown_notice(http2->session);
+		http2->drain = ANNOUNCES;
+	} else if (http2->drain == ANNOUNCES && now > connection->web->drain_ns + NOTICE_NS) {
+		dfg_nghttp2_submit_goaway(http2->session, NGHTTP2_FLAG_NONE,
+			dfg_nghttp2_session_get_last_proc_stream_id(http2->session), NGHTTP2_NO_ERROR, NULL, 0);
+		http2->drain = REFUSES;
+	}
+}
+
+/*
  * The client may still be sending a request that is refused. Its stream is not reset at once, because curl and others would
  * then lose the answer.
  */
@@ -439,6 +460,6 @@ void dfg_web_http2_tick(struct dfg_web_connection *connection, uint64_t now)
 			(void)dfg_nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, exchange->stream,
 				exchange->sent == exchange->answer.body.length ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
 	}
-	if (atomic_load(&connection->web->draining) && !connection->streams)
-		dfg_nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR);
+	if (atomic_load(&connection->web->draining))
+		drain(connection, now);
 }

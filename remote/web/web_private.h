@@ -87,6 +87,7 @@ struct dfg_web {
 	uint64_t numbers; /* the last number given to a connection; 0: none was */
 	size_t bodies;    /* bytes of bodies that are held */
 	uint64_t tick_ns;
+	uint64_t drain_ns;    /* of dfg_now(), at which the server began to end; 0: it has not */
 	uint64_t lull_ns;     /* until then the thread looks for pieces by itself, every millisecond */
 	pthread_mutex_t lock; /* guards `answered`, `naps`, the pieces of answers, and options.tls */
 	bool naps;            /* the thread waits for a millisecond only, so that a piece need not wake it */

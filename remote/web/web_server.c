@@ -36,7 +36,7 @@ const char *dfg_web_field(const struct dfg_web_request *request, const char *nam
 static void listen_or_not(struct dfg_web *web, bool deaf)
 {
 	struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u64 = LISTENER};
-	if (web->is_deaf != deaf)
+	if (web->fd >= 0 && web->is_deaf != deaf)
 		epoll_ctl(web->epoll, EPOLL_CTL_MOD, web->fd, &event);
 	web->is_deaf = deaf;
 }
@@ -55,21 +55,23 @@ static bool make_way(struct dfg_web *web)
 	return idle != NULL;
 }
 
-static void accept_all(struct dfg_web *web)
+/* True: there may be more. */
+static bool accept_some(struct dfg_web *web)
 {
 	for (int i = 0; i < ACCEPTS; i++) {
 		if (!make_way(web)) {
 			listen_or_not(web, true);
-			return;
+			return false;
 		}
 		int fd = accept4(web->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
 			listen_or_not(web, errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
-			return;
+			return false;
 		}
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 		dfg_web_connection_new(web, fd);
 	}
+	return true;
 }
 
 static struct dfg_web_exchange *take_answered(struct dfg_web *web)
@@ -134,6 +136,22 @@ static void sweep(struct dfg_web *web)
 	}
 }
 
+/* Connections that the system has made already are served; later ones are refused, and can turn to another server at once. */
+static void stop_listening(struct dfg_web *web, uint64_t now)
+{
+	web->drain_ns = now;
+	while (accept_some(web))
+		;
+	close(web->fd);
+	web->fd = -1;
+}
+
+static bool has_unread(const struct dfg_web_connection *connection)
+{
+	char byte;
+	return !connection->has_ended && recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 static void tick(struct dfg_web *web)
 {
 	uint64_t now = dfg_now();
@@ -141,19 +159,22 @@ static void tick(struct dfg_web *web)
 	if (!draining && now < web->tick_ns + (uint64_t)DFG_WEB_TICK_MS * 1000000)
 		return;
 	web->tick_ns = now;
+	if (draining && !web->drain_ns)
+		stop_listening(web, now);
 	for (struct dfg_web_connection *connection = web->connections; connection; connection = connection->next) {
 		dfg_web_connection_tick(connection, now);
-		if (draining && dfg_web_connection_is_idle(connection))
+		if (draining && dfg_web_connection_is_idle(connection) && !has_unread(connection))
 			dfg_web_connection_drop(connection);
 	}
-	listen_or_not(web, draining);
+	if (!draining)
+		listen_or_not(web, false);
 }
 
 static void handle_event(struct dfg_web *web, const struct epoll_event *event)
 {
 	uint64_t count;
 	if (event->data.u64 == LISTENER)
-		accept_all(web);
+		accept_some(web);
 	else if (event->data.u64 == WAKE)
 		(void)!read(web->wake, &count, sizeof count);
 	else
