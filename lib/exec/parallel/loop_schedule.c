@@ -1,24 +1,12 @@
 #include "lib/exec/parallel/loop_schedule.h"
 
+#include "lib/exec/parallel/schedule_private.h"
+
 #include "lib/base/mem.h"
-#include "lib/exec/parallel/row_table.h"
 
 #include <inttypes.h>
 
 const char dfg_loop_schedule_kind[] = "loop schedule";
-
-/* A schedule at work: by iteration, and tables by array. */
-struct scheduling {
-	const struct dfg_loop_iterations *loop;
-	const struct dfg_loop_cut *cut;
-	int32_t *space, *time; /* blocks */
-	int32_t *clock, *level;
-	int32_t *sorted; /* iterations by clock, then by number */
-	int64_t *first;  /* by clock: its first place in `sorted`; clocks + 1 numbers */
-	int32_t clocks;
-	struct dfg_row_table *table;
-	uint32_t n_array;
-};
 
 static struct dfg_err *check_sorted(const struct dfg_loop_iterations *loop)
 {
@@ -34,7 +22,7 @@ static struct dfg_err *check_sorted(const struct dfg_loop_iterations *loop)
 	return NULL;
 }
 
-static struct dfg_err *find_blocks(struct scheduling *s)
+static struct dfg_err *find_blocks(struct dfg_scheduling *s)
 {
 	const struct dfg_loop_iterations *loop = s->loop;
 	uint32_t blocks = s->cut->blocks;
@@ -55,7 +43,7 @@ static int32_t clock_of(const struct dfg_loop_cut *cut, int32_t space, int32_t t
 	return cut->clock == DFG_CLOCK_STAIRCASE ? space + time : 0;
 }
 
-static void sort_by_clock(struct scheduling *s)
+static void sort_by_clock(struct dfg_scheduling *s)
 {
 	for (int64_t i = 0; i < s->loop->n; i++) {
 		s->clock[i] = clock_of(s->cut, s->space[i], s->time[i]);
@@ -72,7 +60,7 @@ static void sort_by_clock(struct scheduling *s)
 
 /* The unit of the row's first access must be that of this one, unless both only read. */
 static struct dfg_err *verify_use(
-	const struct scheduling *s, const struct dfg_loop_access *access, struct dfg_row_use *use, int64_t i)
+	const struct dfg_scheduling *s, const struct dfg_loop_access *access, struct dfg_row_use *use, int64_t i)
 {
 	bool is_written = access->writes || use->write >= 0;
 	if (use->iteration < 0) {
@@ -87,7 +75,7 @@ static struct dfg_err *verify_use(
 }
 
 /* The level of an iteration, the rows of which have been looked up. */
-static int32_t find_level(const struct scheduling *s, struct dfg_row_use *const *use)
+static int32_t find_level(const struct dfg_scheduling *s, struct dfg_row_use *const *use)
 {
 	int32_t level = 0;
 	for (uint32_t a = 0; a < s->loop->n_access; a++) {
@@ -99,7 +87,7 @@ static int32_t find_level(const struct scheduling *s, struct dfg_row_use *const 
 	return level;
 }
 
-static struct dfg_err *place(struct scheduling *s, int64_t i, struct dfg_row_use **use)
+static struct dfg_err *place(struct dfg_scheduling *s, int64_t i, struct dfg_row_use **use)
 {
 	const struct dfg_loop_access *access = s->loop->access;
 	for (uint32_t a = 0; a < s->loop->n_access; a++) {
@@ -115,7 +103,7 @@ static struct dfg_err *place(struct scheduling *s, int64_t i, struct dfg_row_use
 	return NULL;
 }
 
-static struct dfg_err *find_levels(struct scheduling *s)
+static struct dfg_err *find_levels(struct dfg_scheduling *s)
 {
 	struct dfg_row_use **use = dfg_zeros(s->loop->n_access + 1, sizeof *use);
 	struct dfg_err *err = use ? NULL : dfg_no_memory("the levels of a loop");
@@ -126,7 +114,7 @@ static struct dfg_err *find_levels(struct scheduling *s)
 }
 
 /* The number of slices of the clock. */
-static int32_t levels_of(const struct scheduling *s, int32_t clock)
+static int32_t levels_of(const struct dfg_scheduling *s, int32_t clock)
 {
 	int32_t levels = 0;
 	for (int64_t p = s->first[clock]; p < s->first[clock + 1]; p++)
@@ -136,7 +124,7 @@ static int32_t levels_of(const struct scheduling *s, int32_t clock)
 }
 
 /* Orders the iterations of a clock by level. start[0..levels] becomes the slices' first places. */
-static void fill_clock(const struct scheduling *s, int32_t clock, int64_t *start, int32_t levels, int64_t *order)
+static void fill_clock(const struct dfg_scheduling *s, int32_t clock, int64_t *start, int32_t levels, int64_t *order)
 {
 	int64_t from = s->first[clock], to = s->first[clock + 1];
 	for (int32_t l = 0; l <= levels; l++)
@@ -153,7 +141,7 @@ static void fill_clock(const struct scheduling *s, int32_t clock, int64_t *start
 	start[0] = from;
 }
 
-static struct dfg_err *fill(const struct scheduling *s, struct dfg_loop_schedule *out)
+static struct dfg_err *fill(const struct dfg_scheduling *s, struct dfg_loop_schedule *out)
 {
 	int64_t n = s->loop->n;
 	for (int32_t c = 0; c < s->clocks; c++)
@@ -192,7 +180,7 @@ static struct dfg_err *find_load(const int32_t *block, int64_t n, uint32_t block
 	return NULL;
 }
 
-static struct dfg_err *begin(struct scheduling *s)
+static struct dfg_err *begin(struct dfg_scheduling *s)
 {
 	size_t n = (size_t)s->loop->n + 1;
 	s->clocks = s->cut->clock == DFG_CLOCK_ONE ? 1 : (int32_t)s->cut->blocks * 2;
@@ -213,7 +201,7 @@ static struct dfg_err *begin(struct scheduling *s)
 	return NULL;
 }
 
-static void end(struct scheduling *s)
+void dfg_scheduling_end(struct dfg_scheduling *s)
 {
 	void *memory[] = {s->space, s->time, s->clock, s->level, s->sorted, s->first};
 	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
@@ -223,27 +211,31 @@ static void end(struct scheduling *s)
 	dfg_free(s->table);
 }
 
-static struct dfg_err *schedule(struct scheduling *s, struct dfg_loop_schedule *out)
+struct dfg_err *dfg_scheduling_find(const struct dfg_loop_iterations *loop, const struct dfg_loop_cut *cut,
+	struct dfg_scheduling *s, double *out_space_load, double *out_time_load)
 {
+	*s = (struct dfg_scheduling){.loop = loop, .cut = cut};
+	*out_space_load = *out_time_load = 0;
+	if (loop->n >= INT32_MAX)
+		return DFG_ERR(
+			DFG_DATA, "the loop has %" PRId64 " iterations, but --blocks allows fewer than %d", loop->n, INT32_MAX);
 	DFG_TRY(begin(s));
 	DFG_TRY(find_blocks(s));
 	sort_by_clock(s);
 	DFG_TRY(find_levels(s));
-	DFG_TRY(fill(s, out));
-	DFG_TRY(find_load(s->space, s->loop->n, s->cut->blocks, &out->space_load));
-	return s->loop->time ? find_load(s->time, s->loop->n, s->cut->blocks, &out->time_load) : NULL;
+	DFG_TRY(find_load(s->space, loop->n, cut->blocks, out_space_load));
+	return loop->time ? find_load(s->time, loop->n, cut->blocks, out_time_load) : NULL;
 }
 
 struct dfg_err *dfg_loop_schedule_find(
 	const struct dfg_loop_iterations *loop, const struct dfg_loop_cut *cut, struct dfg_loop_schedule *out)
 {
-	struct scheduling s = {.loop = loop, .cut = cut};
+	struct dfg_scheduling s;
 	*out = (struct dfg_loop_schedule){0};
-	if (loop->n >= INT32_MAX)
-		return DFG_ERR(
-			DFG_DATA, "the loop has %" PRId64 " iterations, but --blocks allows fewer than %d", loop->n, INT32_MAX);
-	struct dfg_err *err = schedule(&s, out);
-	end(&s);
+	struct dfg_err *err = dfg_scheduling_find(loop, cut, &s, &out->space_load, &out->time_load);
+	if (!err)
+		err = fill(&s, out);
+	dfg_scheduling_end(&s);
 	if (err)
 		dfg_loop_schedule_release(out);
 	return err;

@@ -23,6 +23,7 @@ enum dfg_message_kind {
 
 	DFG_MESSAGE_REDUCE, /* a part of an all-reduce, between replicas: lib/exec/group/direct.c */
 	DFG_MESSAGE_PROBE,  /* of a measurement of calls between workers: remote/worker_probe.c */
+	DFG_MESSAGE_ROWS,   /* rows of a parallel loop's arrays, between its workers: lib/exec/parallel/row_exchange.h */
 	DFG_MESSAGE_KINDS,
 };
 
