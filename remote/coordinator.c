@@ -459,6 +459,7 @@ struct dfg_err *dfg_coordinator_ask_setup(
 		.replicas = coordinator->options.replicas,
 		.servers = coordinator->options.servers,
 		.async = coordinator->options.async,
+		.spmd = coordinator->options.spmd,
 		.shards = coordinator->options.session.shards,
 		.shared_only = coordinator->options.algorithm == DFG_ALGORITHM_SHM,
 		.session = coordinator->options.session,

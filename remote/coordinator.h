@@ -41,6 +41,8 @@ struct dfg_coordinator_options {
 	uint32_t replicas;     /* of the graph, each on workers / replicas workers in a row; 0: 1 */
 	uint32_t min_replicas; /* the run continues with as few; 0: it ends when one is lost */
 	uint32_t servers;      /* the last workers of each replica: lanes of parameter servers, which have all variables */
+	bool spmd;             /* single program, multiple data: all replicas run each step with the same feeds, divide its
+	                          parallel loops among them, and have the same variables after it */
 	bool async;            /* each replica updates the variables of its servers by itself */
 	bool quorum;           /* steps may take the contributions of some replicas, and not wait for the others */
 	struct dfg_replica_checks checks;

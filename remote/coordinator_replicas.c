@@ -93,9 +93,11 @@ static struct dfg_err *run_once(struct dfg_coordinator *coordinator, struct step
 {
 	bool elastic = dfg_coordinator_is_elastic(coordinator);
 	struct plan_run run = {.spread = elastic ? TO_REPLICA : TO_ALL};
-	struct dfg_err *lost, *err = run_on_all(coordinator, plan, &run, feeds, out_fetches, &lost);
+	struct dfg_err *lost = NULL, *err = coordinator->options.spmd ? dfg_coordinator_make_equal(coordinator) : NULL;
 	if (!err)
-		note_versions(coordinator, false);
+		err = run_on_all(coordinator, plan, &run, feeds, out_fetches, &lost);
+	if (!err)
+		note_versions(coordinator, coordinator->options.spmd);
 	if (!err && lost && (err = dfg_coordinator_regroup(coordinator, lost)))
 		for (uint32_t i = 0; i < plan->n_fetch && out_fetches; i++)
 			dfg_tensor_release(&out_fetches[i]);

@@ -270,6 +270,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.workers = launch->workers,
 		.replicas = launch->options.replicas,
 		.min_replicas = launch->options.min_replicas,
+		.spmd = launch->options.spmd,
 		.servers = launch->options.servers,
 		.quorum = launch->options.quorum,
 		.async = launch->options.async,

@@ -30,6 +30,7 @@ struct dfg_launch_options {
 	const char *secret_file; /* that the attached workers have too; NULL: there are none, and the secret is random */
 	uint32_t replicas;       /* of the graph, as dfg_coordinator_options.replicas */
 	uint32_t min_replicas;   /* as dfg_coordinator_options.min_replicas */
+	bool spmd;               /* as dfg_coordinator_options.spmd */
 	uint32_t servers;        /* as dfg_coordinator_options.servers */
 	enum dfg_algorithm algorithm; /* as dfg_coordinator_options.algorithm */
 	struct dfg_replica_checks checks;

@@ -48,6 +48,7 @@ void dfg_worker_free(struct dfg_worker *worker)
 	dfg_rendezvous_free(worker->rendezvous);
 	dfg_group_free(worker->group);
 	dfg_probes_release(&worker->probes);
+	dfg_row_exchange_free(worker->exchange);
 	dfg_inbox_release(&worker->inbox);
 	dfg_packet_release(&worker->words);
 	dfg_packet_release(&worker->events);
@@ -116,6 +117,8 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 	struct dfg_rendezvous *rendezvous;
 	DFG_TRY(dfg_rendezvous_new(&options, &rendezvous));
 	atomic_store(&worker->rendezvous, rendezvous);
+	if (worker->config.spmd)
+		DFG_TRY(dfg_worker_make_exchange(worker));
 	return dfg_worker_make_group(worker);
 }
 
@@ -293,6 +296,10 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 		dfg_probes_deliver(&worker->probes, peer, message);
 		return;
 	}
+	if (message->kind == DFG_MESSAGE_ROWS && worker->exchange) {
+		dfg_row_exchange_deliver(worker->exchange, peer, message);
+		return;
+	}
 	if (message->kind != DFG_MESSAGE_CONTROL && worker->rendezvous) {
 		dfg_rendezvous_deliver(worker->rendezvous, peer, message);
 		return;
@@ -317,6 +324,8 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 		dfg_group_lost(worker->group, peer / dfg_worker_width(worker),
 			DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
 	dfg_probes_fail(&worker->probes, DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
+	if (worker->exchange)
+		dfg_row_exchange_lost(worker->exchange, DFG_ERR(err->code, "worker w%u is lost: %s", peer, err->text));
 	bool same_replica = worker->rendezvous && peer / dfg_worker_width(worker) == dfg_worker_replica(worker);
 	if (same_replica) /* no tensor goes to another one */
 		dfg_rendezvous_lost(worker->rendezvous, peer, err);

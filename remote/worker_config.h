@@ -16,10 +16,11 @@ struct dfg_peer {
 /* The first request to a worker: the configuration of the run. */
 struct dfg_worker_config {
 	uint32_t self, workers;
-	uint32_t replicas;     /* replica r is the workers [r, r + 1) * workers / replicas, in the order of parts */
-	uint32_t servers;      /* the last parts of each replica, which are lanes of parameter servers */
-	bool async;            /* each replica updates the variables of its lanes by itself */
-	struct dfg_peer *peer; /* by number */
+	uint32_t replicas; /* replica r is the workers [r, r + 1) * workers / replicas, in the order of parts */
+	bool spmd; /* single program, multiple data: all replicas run each step, and divide parallel loops among them */
+	uint32_t servers;                   /* the last parts of each replica, which are lanes of parameter servers */
+	bool async;                         /* each replica updates the variables of its lanes by itself */
+	struct dfg_peer *peer;              /* by number */
 	struct dfg_session_options session; /* its numeric options */
 	uint32_t shards;                    /* of a batch; 0: 1 */
 	bool shared;      /* replicas reduce in memory that they share, where the shapes of the values are known */

@@ -70,6 +70,8 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
 	struct dfg_err *err = dfg_group_share(worker->group, dfg_session_state(made));
 	dfg_group_measure(worker->group);
+	if (!err && worker->exchange)
+		err = dfg_row_exchange_share(worker->exchange, dfg_session_state(made));
 	if (!err)
 		err = dfg_worker_share_memory(worker);
 	if (!err)
@@ -172,6 +174,8 @@ void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *e
 		atomic_store(&worker->stop, true);
 		worker->told = true;
 		dfg_group_fail(worker->group, DFG_ERR(err->code, "%s", err->text));
+		if (worker->exchange)
+			dfg_row_exchange_fail(worker->exchange, DFG_ERR(err->code, "%s", err->text));
 		dfg_rendezvous_fail(worker->rendezvous, err);
 	}
 	pthread_mutex_unlock(&worker->lock);
@@ -231,6 +235,8 @@ static struct dfg_err *begin_step(struct dfg_worker *worker, uint64_t step)
 	if (!err) {
 		atomic_store(&worker->stop, false);
 		dfg_rendezvous_begin(worker->rendezvous, step);
+		if (worker->exchange)
+			dfg_row_exchange_begin(worker->exchange, step, worker->config.session.timeout);
 		worker->running = step;
 	}
 	pthread_mutex_unlock(&worker->lock);

@@ -3,6 +3,7 @@
 #include "formats/graphdef.h"
 #include "lib/base/pool.h"
 #include "lib/exec/group/group.h"
+#include "lib/exec/parallel/row_exchange.h"
 #include "lib/exec/state/buffer_pool.h"
 #include "lib/exec/transport/rendezvous.h"
 #include "lib/graph/facts.h"
@@ -47,7 +48,9 @@ struct dfg_worker {
 	struct dfg_rendezvous *_Atomic rendezvous; /* NULL: not set up yet */
 	struct dfg_sent *before;                   /* by worker: bytes and messages sent when the step began */
 	struct dfg_group *_Atomic group;           /* of the replicas of this worker's part; NULL: not set up yet */
-	uint64_t joined;                           /* number of the step that the group has begun; 0: none */
+	struct dfg_row_exchange
+		*_Atomic exchange; /* of the workers of parallel loops; NULL: not set up, or none is divided */
+	uint64_t joined;       /* number of the step that the group has begun; 0: none */
 
 	struct dfg_tensor bytes; /* the serialized part, which `part` borrows from */
 	struct dfg_arena part_arena;
@@ -145,6 +148,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker
 void dfg_worker_end_shards(struct dfg_worker *worker, const struct sharded_run *run);
 void dfg_worker_put_streams(const struct dfg_worker *worker, const struct sharded_run *run, struct dfg_packet *answer);
 DFG_MUST_CHECK struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker);
+
+/* The exchange of rows, where all replicas run the same steps. */
+DFG_MUST_CHECK struct dfg_err *dfg_worker_make_exchange(struct dfg_worker *worker);
 
 /* Lays out the buckets of the part in memory that all replicas share, if they do. */
 DFG_MUST_CHECK struct dfg_err *dfg_worker_share_memory(struct dfg_worker *worker);

@@ -26,6 +26,19 @@ struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
 	return NULL;
 }
 
+struct dfg_err *dfg_worker_make_exchange(struct dfg_worker *worker)
+{
+	struct dfg_row_exchange *exchange;
+	const struct dfg_link **link = dfg_arena_zeros(&worker->arena, worker->config.workers, sizeof(struct dfg_link *));
+	if (!link)
+		return dfg_no_memory("the exchange of rows");
+	for (uint32_t i = 0; i < worker->config.workers; i++)
+		link[i] = worker->link[i];
+	DFG_TRY(dfg_row_exchange_new(link, worker->config.self, worker->config.workers, &exchange));
+	atomic_store(&worker->exchange, exchange);
+	return NULL;
+}
+
 static int64_t bucket_of(const struct dfg_node *node)
 {
 	const struct dfg_attr *bucket = dfg_node_attr(node, "bucket");
@@ -89,6 +102,11 @@ struct dfg_sent dfg_worker_sent(struct dfg_worker *worker, uint32_t to)
 	struct dfg_sent sent;
 	uint32_t width = dfg_worker_width(worker);
 	dfg_rendezvous_sent(worker->rendezvous, to, &sent);
+	if (worker->exchange) {
+		struct dfg_rows_sent rows = dfg_row_exchange_sent(worker->exchange, to);
+		sent.messages += rows.messages;
+		sent.bytes += rows.bytes;
+	}
 	if (to % width != worker->config.self % width || to / width >= group_size(worker))
 		return sent;
 	struct dfg_group_sent reduced = dfg_group_sent(worker->group, to / width);
