@@ -1,5 +1,6 @@
 #include "app/blocks.h"
 
+#include "formats/plan.h"
 #include "lib/pass/verify/verify.h"
 
 #include <string.h>
@@ -21,6 +22,25 @@ struct dfg_err *dfg_block_choice_check(const struct dfg_block_choice *choice)
 	return idle && !choice->blocks ? DFG_ERR(DFG_USAGE, "--%s requires --blocks", idle) : NULL;
 }
 
+struct dfg_err *dfg_blocks_of_plan(const char *path, struct dfg_block_choice *choice)
+{
+	uint32_t blocks;
+	if (!dfg_plan_folder_is(path))
+		return NULL;
+	DFG_TRY(dfg_plan_folder_blocks(path, &blocks));
+	if (choice->blocks && choice->blocks != blocks)
+		return DFG_ERR(DFG_DATA,
+			blocks ? "%s: the plan is for --blocks %u, not %lld"
+				   : "%s: the plan has no blocks (%u): partition with --blocks %lld",
+			path, blocks, (long long)choice->blocks);
+	if (choice->balance || choice->verify || choice->no_slices || choice->loop.count)
+		return DFG_ERR(
+			DFG_USAGE, "%s is a plan, whose parallel loops are cut already: give this option to dfg partition", path);
+	choice->blocks = blocks;
+	choice->workers = blocks != 0;
+	return NULL;
+}
+
 static void report_loop(const struct dfg_report *report, const char *source, const struct dfg_blocked_loop *loop)
 {
 	if (!loop->schedule)
@@ -28,6 +48,9 @@ static void report_loop(const struct dfg_report *report, const char *source, con
 	else if (loop->why)
 		dfg_report_note(
 			report, "%s: parallel loop '%s' runs one iteration at a time: %s", source, loop->name, loop->why);
+	if (loop->schedule && loop->whole)
+		dfg_report_note(
+			report, "%s: parallel loop '%s' runs whole on each worker: %s", source, loop->name, loop->whole);
 }
 
 static struct dfg_err *cut(
@@ -37,7 +60,8 @@ static struct dfg_err *cut(
 	const struct dfg_block_options options = {.blocks = (uint32_t)choice->blocks,
 		.by_range = choice->balance && !strcmp(choice->balance, "range"),
 		.verify = choice->verify,
-		.singly = choice->no_slices};
+		.singly = choice->no_slices,
+		.workers = choice->workers};
 	struct dfg_arena scratch = {0};
 	struct dfg_blocked blocked = {0};
 	struct dfg_err *err = dfg_blocks_cut(graph, &options, &scratch, &blocked);

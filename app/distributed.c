@@ -15,7 +15,13 @@ static struct dfg_err *find_hosts(struct dfg_distributed *distributed)
 		return dfg_placement_with_servers(
 			&given, options->replicas, &distributed->arena, &distributed->hosts, &distributed->first);
 	distributed->hosts = given;
-	return dfg_placement_first_replica(&given, options->replicas, &distributed->first);
+	if (options->blocks) {
+		if (given.count > options->blocks)
+			return DFG_ERR(DFG_DATA, "--hosts has %u workers, more than the %lld blocks that they would divide",
+				given.count, (long long)options->blocks);
+		distributed->options.replicas = given.count;
+	}
+	return dfg_placement_first_replica(&given, distributed->options.replicas, &distributed->first);
 }
 
 struct dfg_err *dfg_distributed_open(
@@ -131,6 +137,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.push = asked->push,
 		.replicas = distributed->options.replicas,
 		.min_replicas = distributed->options.min_replicas,
+		.spmd = distributed->options.blocks != 0,
 		.servers = dfg_hosts_lanes(&distributed->first),
 		.quorum = distributed->options.quorum,
 		.async = distributed->options.async,

@@ -39,9 +39,10 @@ struct dfg_distributed_options {
 	const struct dfg_execution *execution; /* its memory limit applies to each worker; without swap */
 	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
 	struct dfg_launch_watch watch;
-	bool servers; /* the variables are on the hosts of job=ps, which all replicas share */
-	bool async;   /* each replica updates them by itself */
-	bool quorum;  /* steps do not wait for all replicas, of which there is one for each shard */
+	bool servers;   /* the variables are on the hosts of job=ps, which all replicas share */
+	bool async;     /* each replica updates them by itself */
+	bool quorum;    /* steps do not wait for all replicas, of which there is one for each shard */
+	int64_t blocks; /* of parallel loops, which the workers divide: each has the whole graph; 0: they do not */
 };
 
 /* The workers, and the graph that is partitioned across them. Zero-initialised: closed. */

@@ -67,6 +67,10 @@ static struct dfg_err *check_shards(
 	struct dfg_model *model, const struct dfg_distributed *distributed, struct dfg_session_options *session)
 {
 	uint32_t shards = model->plan.shards, replicas = distributed->options.replicas;
+	if (model->plan.blocks) {
+		model->shards = session->shards = 1;
+		return NULL;
+	}
 	if (session->shards && session->shards != shards)
 		return DFG_ERR(DFG_DATA, "the plan is for --shards %u, not %u", shards, session->shards);
 	if (replicas > shards)

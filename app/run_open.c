@@ -95,6 +95,8 @@ static struct dfg_err *ask_before_the_cut(void *arg)
 {
 	struct dfg_run *run = arg;
 	bool any;
+	if (run->blocks && !run->model.plan.parts.parts)
+		DFG_TRY(dfg_blocks_apply(run->blocks, run->input.report, &run->model));
 	DFG_TRY(ask(run));
 	DFG_TRY(shard(run));
 	DFG_TRY(find_kept(run, &any));

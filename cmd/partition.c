@@ -17,6 +17,7 @@ static bool if_changed, explain;
 static const struct dfg_opt options[] = {
 	{.rows = dfg_placement_options},
 	{.rows = dfg_replication_options},
+	{.rows = dfg_blocks_options},
 	{"fetch", 'f', .takes = "T", .list = &fetch,
 		.help = "Keep only the nodes that tensor T depends on; may be a list."},
 	{"target", .takes = "N", .list = &target,
@@ -40,6 +41,8 @@ struct partitioning {
 	struct dfg_parts parts;
 	struct dfg_placed *placed;
 	struct dfg_phases phases;
+	struct dfg_dependences loops; /* of the graph before they are cut into blocks */
+	uint32_t workers;             /* that divide the blocks; 0: none */
 };
 
 static void release(struct partitioning *work)
@@ -83,6 +86,19 @@ static struct dfg_err *shard(struct partitioning *work)
 	return err;
 }
 
+/* Parallel loops are explained as they are before they are cut. */
+static struct dfg_err *cut_loops(struct partitioning *work)
+{
+	struct dfg_model model = {.file = work->file, .facts = work->facts, .report = &dfg_stderr};
+	if (explain && dfg_parallel_is_marked(&work->file.graph))
+		DFG_TRY(dfg_dependences_find(&work->file.graph, &work->arena, &work->loops));
+	struct dfg_err *err = dfg_blocks_apply(&dfg_shared.blocks, &dfg_stderr, &model);
+	work->file = model.file;
+	work->facts = model.facts;
+	dfg_arena_release(&model.arena);
+	return err;
+}
+
 /* The plan is that of one replica. */
 static struct dfg_err *find_hosts(struct partitioning *work)
 {
@@ -90,7 +106,12 @@ static struct dfg_err *find_hosts(struct partitioning *work)
 	DFG_TRY(dfg_placement_hosts(&dfg_shared.placement, &work->arena, &all));
 	if (dfg_shared.replication.servers)
 		return dfg_placement_with_servers(&all, dfg_shared.replication.n_replicas, &work->arena, &lanes, &work->hosts);
-	return dfg_placement_first_replica(&all, dfg_shared.replication.n_replicas, &work->hosts);
+	work->workers = dfg_shared.blocks.blocks ? all.count : 0;
+	if (work->workers > dfg_shared.blocks.blocks)
+		return DFG_ERR(DFG_DATA, "--hosts has %u workers, more than the %lld blocks that they would divide", all.count,
+			(long long)dfg_shared.blocks.blocks);
+	return dfg_placement_first_replica(
+		&all, work->workers ? work->workers : dfg_shared.replication.n_replicas, &work->hosts);
 }
 
 static struct dfg_err *cut(struct partitioning *work)
@@ -99,6 +120,7 @@ static struct dfg_err *cut(struct partitioning *work)
 	DFG_TRY(dfg_lower_whole(graph));
 	DFG_TRY(prune(work));
 	DFG_TRY(dfg_verify(graph, &(struct dfg_verify_options){.marked = graph}, &work->facts));
+	DFG_TRY(cut_loops(work));
 	DFG_TRY(shard(work));
 	dfg_placement_warn(&dfg_shared.placement, graph, &dfg_stderr);
 	dfg_phase_end(&work->phases, "verify");
@@ -113,11 +135,10 @@ static struct dfg_err *cut(struct partitioning *work)
 static struct dfg_err *explain_parts(struct partitioning *work, struct dfg_text *out_text)
 {
 	struct dfg_explained explained = {&work->file.graph, &work->facts, work->placed, &work->parts, work->hosts.device,
-		dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards, dfg_shared.replication.servers, {0}};
+		dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards, dfg_shared.replication.servers,
+		work->loops};
 	if (!explain)
 		return NULL;
-	if (dfg_parallel_is_marked(&work->file.graph))
-		DFG_TRY(dfg_dependences_find(&work->file.graph, &work->arena, &explained.loops));
 	return dfg_globals.json ? dfg_explain_json(&explained, out_text) : dfg_explain_text(&explained, out_text);
 }
 
@@ -130,7 +151,9 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "-o: a plan is a folder and cannot be written to stdout");
 	if (dfg_globals.json && !explain)
 		return DFG_ERR(DFG_USAGE, "--json requires --explain");
-	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
+	DFG_TRY(dfg_check_blocks());
+	if (!dfg_shared.blocks.blocks)
+		DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
 	return dfg_replication_check(&dfg_shared.replication, true);
 }
 
@@ -150,7 +173,8 @@ static struct dfg_err *partition(char **operands, int *out_status)
 	if (!err)
 		err = dfg_err_of_file(explain_parts(&work, &explanation), work.file.graph.source);
 	if (!err && output)
-		err = dfg_plan_folder_save(output, if_changed, &work.parts, work.hosts.device, dfg_shared.replication.n_shards);
+		err = dfg_plan_folder_save(output, if_changed, &work.parts, work.hosts.device, dfg_shared.replication.n_shards,
+			(uint32_t)dfg_shared.blocks.blocks);
 	dfg_phase_end(&work.phases, "write");
 	if (!err && explanation.length)
 		dfg_print(&explanation);

@@ -16,7 +16,6 @@ static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 #define O run_options
 static const char *device;
 static int64_t restarts;
-static struct dfg_block_choice blocks;
 
 static const struct dfg_opt input_rows[] = {
 	{"feed", .takes = "NAME=VALUE", .list = &O.feed,
@@ -105,22 +104,6 @@ static const struct dfg_opt quorum_rows[] = {
 	{0},
 };
 
-static const struct dfg_opt parallel_rows[] = {
-	{"blocks", .takes = "B", .number = &blocks.blocks, .least = 1,
-		.help = "Cut parallel loops into B blocks, which alone decide the results, and run iterations that do not "
-				"depend on "
-				"each other together."},
-	{"balance", .takes = "histogram|range", .text = &blocks.balance,
-		.help = "Blocks have equal numbers of iterations (histogram), or equal ranges of their coordinate."},
-	{"parallel", .takes = "LOOP[=ordered]", .list = &blocks.loop,
-		.help = "Take a loop for a parallel one; repeatable."},
-	{"no-slices", .flag = &blocks.no_slices,
-		.help = "Run the iterations of blocks one after the other, in the same order; the results are the same."},
-	{"verify-plan", .flag = &blocks.verify,
-		.help = "Check at run time that blocks which could run at once access no row that one of them writes."},
-	{0},
-};
-
 static const struct dfg_opt options[] = {
 	{.rows = input_rows},
 	{.rows = training_rows},
@@ -128,7 +111,7 @@ static const struct dfg_opt options[] = {
 	{.rows = distributed_rows},
 	{.rows = dfg_replication_options},
 	{.rows = quorum_rows},
-	{.rows = parallel_rows},
+	{.rows = dfg_blocks_options},
 	{.rows = dfg_graph_in_options},
 	{0},
 };
@@ -204,10 +187,9 @@ static struct dfg_err *check_options(void)
 	DFG_TRY(check_needs());
 	DFG_TRY(check_pairs());
 	DFG_TRY(dfg_check_hosts_given());
-	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
-	DFG_TRY(dfg_block_choice_check(&blocks));
-	if (blocks.blocks && dfg_shared.placement.hosts)
-		return DFG_ERR(DFG_USAGE, "--blocks cannot be used with --hosts: blocks run in one process");
+	DFG_TRY(dfg_check_blocks());
+	if (!dfg_shared.blocks.blocks)
+		DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
 	DFG_TRY(dfg_replication_check_run(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
 	if (O.output && strcmp(O.output, "-"))
@@ -262,7 +244,7 @@ static struct dfg_err *run_graph(
 	struct dfg_run run = {.options = &O,
 		.execution = &dfg_shared.execution,
 		.replication = &dfg_shared.replication,
-		.blocks = &blocks,
+		.blocks = &dfg_shared.blocks,
 		.input = dfg_cmd_graph_input(),
 		.distributed = distributed};
 	struct dfg_err *err = dfg_run_open(path, trace, &run);
@@ -293,11 +275,12 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 {
 	struct dfg_distributed distributed;
 	struct dfg_launch_table table = {0};
+	DFG_TRY(dfg_blocks_of_plan(path, &dfg_shared.blocks));
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, O.each ? NULL : &restarts,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
 		&dfg_stderr, dfg_launch_table_watch(&table), dfg_shared.replication.servers, dfg_shared.replication.async,
-		dfg_shared.replication.quorum && !dfg_shared.replication.replay};
+		dfg_shared.replication.quorum && !dfg_shared.replication.replay, dfg_shared.blocks.blocks};
 	dfg_shared.placement.data[0] = &O.data;
 	dfg_shared.placement.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
 	DFG_TRY(dfg_distributed_open(&options, &distributed));

@@ -97,7 +97,7 @@ static void print_waits(const struct dfg_distributed *distributed, struct dfg_js
 /* Prints how many messages of other epochs the replicas have dropped, in all steps. */
 static void print_stale(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
-	if (!distributed || !distributed->launch || distributed->options.replicas < 2)
+	if (!distributed || !distributed->launch || distributed->options.replicas < 2 || distributed->options.blocks)
 		return;
 	uint64_t stale = dfg_coordinator_stale(dfg_launch_coordinator(distributed->launch));
 	dfg_talk("stale %llu", (unsigned long long)stale);
@@ -111,7 +111,7 @@ static void print_stale(const struct dfg_distributed *distributed, struct dfg_js
  */
 static void print_overlap(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
-	if (!distributed || !distributed->launch || distributed->options.replicas < 2)
+	if (!distributed || !distributed->launch || distributed->options.replicas < 2 || distributed->options.blocks)
 		return;
 	uint64_t moving = 0, waited = 0, least = UINT64_MAX;
 	uint32_t slowest = 0, workers = distributed->hosts.count;

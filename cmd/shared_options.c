@@ -64,6 +64,21 @@ const struct dfg_opt dfg_distribution_options[] = {
 	{0},
 };
 
+const struct dfg_opt dfg_blocks_options[] = {
+	{"blocks", .takes = "B", .number = &S.blocks.blocks, .least = 1,
+		.help = "Cut parallel loops into B blocks, which alone decide the results, and run iterations that do not "
+				"depend on each other together; with --hosts, over the workers, of which there are at most B."},
+	{"balance", .takes = "histogram|range", .text = &S.blocks.balance,
+		.help = "Blocks have equal numbers of iterations (histogram), or equal ranges of their coordinate."},
+	{"parallel", .takes = "LOOP[=ordered]", .list = &S.blocks.loop,
+		.help = "Take a loop for a parallel one; repeatable."},
+	{"no-slices", .flag = &S.blocks.no_slices,
+		.help = "Run the iterations of blocks one after the other, in the same order; the results are the same."},
+	{"verify-plan", .flag = &S.blocks.verify,
+		.help = "Check at run time that blocks which could run at once access no row that one of them writes."},
+	{0},
+};
+
 const struct dfg_opt dfg_replication_options[] = {
 	{"replicas", .takes = "R", .number = &S.replication.replicas, .least = 1,
 		.help = "Train R copies of the model, each on a part of the batch (1)."},
@@ -129,4 +144,24 @@ struct dfg_err *dfg_name_memory_limit(struct dfg_err *err, const char *path)
 		DFG_ERR(DFG_MEMORY, "%s (--memory-limit is %llu)", err->text, (unsigned long long)S.execution.memory_limit);
 	dfg_err_free(err);
 	return dfg_err_of_file(said, of_file ? NULL : path);
+}
+
+struct dfg_err *dfg_check_blocks(void)
+{
+	const struct dfg_replication *r = &S.replication;
+	const char *other = r->replicas               ? "replicas"
+						: r->shards               ? "shards"
+						: r->sync                 ? "sync"
+						: r->min_replicas         ? "min-replicas"
+						: r->parts.count          ? "shard-variable"
+						: S.placement.place.count ? "place"
+												  : NULL;
+	DFG_TRY(dfg_block_choice_check(&S.blocks));
+	S.blocks.workers = S.blocks.blocks && S.placement.hosts;
+	if (S.blocks.workers && other)
+		return DFG_ERR(DFG_USAGE,
+			"--blocks with --hosts cannot be used with --%s: every worker runs the whole graph, "
+			"and its blocks of parallel loops",
+			other);
+	return NULL;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/blocks.h"
 #include "app/distributed.h"
 #include "app/replication.h"
 #include "cmd/cmd.h"
@@ -10,15 +11,23 @@ struct dfg_shared_options {
 	struct dfg_placement placement;
 	struct dfg_distribution distribution;
 	struct dfg_replication replication;
+	struct dfg_block_choice blocks;
 };
 extern struct dfg_shared_options dfg_shared;
 extern const struct dfg_opt dfg_execution_options[];
 extern const struct dfg_opt dfg_placement_options[];    /* --hosts, --place */
 extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those of placement */
 extern const struct dfg_opt dfg_replication_options[];
+extern const struct dfg_opt dfg_blocks_options[]; /* --blocks and those of parallel loops */
 
 /* DFG_USAGE if an option is given that requires --hosts, without it. */
 DFG_MUST_CHECK struct dfg_err *dfg_check_hosts_given(void);
+
+/*
+ * DFG_USAGE for options of parallel loops that do not fit each other or those of replicas; sets whether workers divide the
+ * loops.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_check_blocks(void);
 
 /* Enforces --memory-limit from now on. */
 void dfg_limit_memory(void);

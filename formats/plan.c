@@ -48,6 +48,15 @@ static struct dfg_err *read_manifest(const char *path, struct dfg_plan_folder *p
 	return err;
 }
 
+struct dfg_err *dfg_plan_folder_blocks(const char *path, uint32_t *out_blocks)
+{
+	struct dfg_plan_folder plan = {0};
+	struct dfg_err *err = read_manifest(path, &plan);
+	*out_blocks = plan.blocks;
+	dfg_plan_folder_close(&plan);
+	return err;
+}
+
 static struct dfg_err *open_part(const char *path, struct dfg_plan_folder *plan, uint32_t i)
 {
 	char name[24];
@@ -302,10 +311,11 @@ static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan_fold
 	return dfg_folder_commit(folder);
 }
 
-struct dfg_err *dfg_plan_folder_save(
-	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device, uint32_t shards)
+struct dfg_err *dfg_plan_folder_save(const char *path, bool if_changed, const struct dfg_parts *parts,
+	const char *const *device, uint32_t shards, uint32_t blocks)
 {
-	struct dfg_plan_folder plan = {.parts = *parts, .device = (const char **)device, .shards = shards};
+	struct dfg_plan_folder plan = {
+		.parts = *parts, .device = (const char **)device, .shards = shards, .blocks = blocks};
 	struct dfg_folder folder;
 	DFG_TRY(dfg_folder_open(path, if_changed, dfg_plan_folder_has, &folder));
 	struct dfg_err *err = write_all(&folder, &plan);

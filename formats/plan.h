@@ -16,7 +16,8 @@
  *     {"number":0,"tensor":"fc1","from":"w0","to":"w1","dtype":"f32","shape":[null,10],"loop":"","depth":0,"each":"step"}
  *     ]}
  *
- * The plan of a replica of a batch that is cut into shards has version 2, and "shards" and "buckets", the number of its
+ * A plan of parallel loops in blocks, which any number of workers up to that of the blocks run, has one device, version 3, and
+ * "blocks" before the devices. The plan of a replica of a batch that is cut into shards has version 2, and "shards" and "buckets", the number of its
  * reductions, before the devices.
  *
  * `each` is the frequency: "step", or in a loop of n iterations "turn" (n + 1 times) or "pivot" (n times). Equal parts
@@ -28,6 +29,7 @@ struct dfg_plan_folder {
 	struct dfg_blob *blob;  /* the files by part, from which the graphs borrow */
 	uint8_t (*digest)[DFG_SHA256];
 	uint32_t shards;          /* of a batch, at most DFG_SHARDS_MOST; 1: it is not cut */
+	uint32_t blocks;          /* of its parallel loops, which the workers divide; 0: they do not */
 	uint32_t buckets;         /* number of nodes that contribute to a reduction */
 	uint64_t *nodes;          /* number of nodes of each part in the manifest */
 	size_t transfer_capacity; /* allocated entries of parts.transfer if the plan was read and owns it */
@@ -52,9 +54,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_open(const char *path, const stru
 	struct dfg_faults *faults, struct dfg_plan_folder *out_plan);
 void dfg_plan_folder_close(struct dfg_plan_folder *plan);
 
-/* Writes a plan and replaces the plan that is there; DFG_NO_OUTPUT if the path is something else. shards: 1 or more. */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_save(
-	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device, uint32_t shards);
+/* The number of blocks of a plan, from its manifest. */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_blocks(const char *path, uint32_t *out_blocks);
+
+/*
+ * Writes a plan and replaces the plan that is there; DFG_NO_OUTPUT if the path is something else. shards: 1 or more; blocks: 0
+ * or as above.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_save(const char *path, bool if_changed, const struct dfg_parts *parts,
+	const char *const *device, uint32_t shards, uint32_t blocks);
 
 /* How often a transfer happens: "step", "turn" or "pivot". */
 const char *dfg_plan_folder_each(const struct dfg_transfer *transfer);

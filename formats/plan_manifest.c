@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAIN = 1, SHARDED, DEVICE_MOST = 256, DEVICES_MOST = 4096 }; /* versions first */
+enum { PLAIN = 1, SHARDED, BLOCKED, DEVICE_MOST = 256, DEVICES_MOST = 4096 }; /* versions first */
 static const char format[] = "dfg plan";
 static const char *const each_name[] = {"step", "pivot", "turn"};
 
@@ -96,7 +96,12 @@ static struct dfg_err *flush(struct dfg_text *text, struct dfg_out *out)
 static struct dfg_err *print(const struct dfg_plan_folder *plan, struct dfg_text *text, struct dfg_out *out)
 {
 	bool sharded = plan->shards > 1;
-	dfg_text_add(text, "{\"format\":\"%s\",\"version\":%d,", format, sharded ? SHARDED : PLAIN);
+	dfg_text_add(text, "{\"format\":\"%s\",\"version\":%d,", format,
+		plan->blocks ? BLOCKED
+		: sharded    ? SHARDED
+					 : PLAIN);
+	if (plan->blocks)
+		dfg_text_add(text, "\"blocks\":%u,", plan->blocks);
 	if (sharded)
 		dfg_text_add(text, "\"shards\":%u,\"buckets\":%u,", plan->shards, plan->buckets);
 	dfg_text_add(text, "\"devices\":[");
@@ -287,6 +292,16 @@ static struct dfg_err *read_shards(const struct dfg_json *manifest, struct dfg_p
 	return NULL;
 }
 
+static struct dfg_err *read_blocks(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
+{
+	uint64_t blocks;
+	DFG_TRY(dfg_json_need_size(manifest, "blocks", &blocks));
+	if (blocks < 1 || blocks > INT32_MAX / 2)
+		return DFG_ERR(DFG_DATA, "\"blocks\" is %llu, expected 1 to %d", (unsigned long long)blocks, INT32_MAX / 2);
+	plan->blocks = (uint32_t)blocks;
+	return NULL;
+}
+
 /* Reads the members before the transfers, which are necessary to understand these. */
 static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
 {
@@ -294,12 +309,14 @@ static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_pla
 	uint64_t version;
 	DFG_TRY(dfg_json_need(manifest, "format", DFG_JSON_STRING, &is));
 	DFG_TRY(dfg_json_need_size(manifest, "version", &version));
-	if (strcmp(is->string, format) || version < PLAIN || version > SHARDED)
-		return DFG_ERR(DFG_DATA, "is \"%.40s\" version %llu, expected \"%s\" version %d or %d", is->string,
-			(unsigned long long)version, format, PLAIN, SHARDED);
+	if (strcmp(is->string, format) || version < PLAIN || version > BLOCKED)
+		return DFG_ERR(DFG_DATA, "is \"%.40s\" version %llu, expected \"%s\" version %d to %d", is->string,
+			(unsigned long long)version, format, PLAIN, BLOCKED);
 	plan->shards = 1;
 	if (version == SHARDED)
 		DFG_TRY(read_shards(manifest, plan));
+	if (version == BLOCKED)
+		DFG_TRY(read_blocks(manifest, plan));
 	DFG_TRY(dfg_json_need(manifest, "devices", DFG_JSON_ARRAY, &list));
 	return read_parts(list, plan);
 }

@@ -2,34 +2,36 @@
  * The order of the iterations of a parallel loop in slices (lib/exec/parallel/loop_schedule.h), and the rows of a slice.
  * A session keeps the schedule of each node with its operands, and finds a new one only if they change.
  */
+#include "kernels/loop_schedule.h"
+
 #include "kernels/shape_rules.h"
-#include "lib/exec/parallel/loop_schedule.h"
 #include "lib/exec/state/state.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum { ITERATIONS, SPACE, TIME, KEYS };
-enum { ORDER, START, BLOCK, OUTPUTS };
-enum { LOOP, BLOCKS, CLOCK, BALANCE, SORTED, VERIFY, SINGLY, ARRAYS, WRITES, DEPTHS };
+enum { LOOP, BLOCKS, CLOCK, BALANCE, SORTED, VERIFY, SINGLY, ARRAYS, WRITES, DEPTHS }; /* DFG_SCHEDULE_ATTRIBUTES */
 
 struct kept {
 	struct dfg_loop_report report;
 	pthread_mutex_t lock;
 	struct dfg_tensor *operand; /* of the schedule; n of them */
 	uint32_t n;
-	struct dfg_tensor output[OUTPUTS];
+	struct dfg_tensor *output; /* n_out of them */
+	uint32_t n_out;
 };
 
 static void forget(struct kept *kept)
 {
 	for (uint32_t i = 0; i < kept->n; i++)
 		dfg_tensor_release(&kept->operand[i]);
-	for (int i = 0; i < OUTPUTS; i++)
+	for (uint32_t i = 0; i < kept->n_out; i++)
 		dfg_tensor_release(&kept->output[i]);
 	dfg_free(kept->operand);
-	kept->operand = NULL;
-	kept->n = 0;
+	dfg_free(kept->output);
+	kept->operand = kept->output = NULL;
+	kept->n = kept->n_out = 0;
 }
 
 static void free_kept(struct dfg_resource *resource)
@@ -111,10 +113,11 @@ static enum dfg_unit_clock clock_named(struct dfg_string name)
 	return name.s[0] == 'r' ? DFG_CLOCK_ROTATION : name.s[0] == 's' ? DFG_CLOCK_STAIRCASE : DFG_CLOCK_ONE;
 }
 
-static struct dfg_err *find_schedule(struct dfg_kernel *ctx, struct dfg_loop_schedule *out_schedule)
+struct dfg_err *dfg_schedule_operands(
+	struct dfg_kernel *ctx, struct dfg_loop_iterations *out_loop, struct dfg_loop_cut *out_cut)
 {
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
-	const struct dfg_loop_cut cut = {
+	*out_cut = (struct dfg_loop_cut){
 		.blocks = (uint32_t)attr[BLOCKS].i,
 		.clock = clock_named(attr[CLOCK].s),
 		.by_range = attr[BALANCE].s.s[0] == 'r',
@@ -123,55 +126,75 @@ static struct dfg_err *find_schedule(struct dfg_kernel *ctx, struct dfg_loop_sch
 		.singly = attr[SINGLY].b,
 	};
 	int64_t n = dfg_tensor_int(ctx->in[ITERATIONS], 0);
-	struct dfg_loop_iterations loop = {.n = n < 0 ? 0 : n};
+	*out_loop = (struct dfg_loop_iterations){.n = n < 0 ? 0 : n};
 	void *key;
 	DFG_TRY(dfg_kernel_scratch(ctx, (ctx->call->n_in + 1u) * sizeof(int64_t *), &key));
-	DFG_TRY(vector_of(ctx, SPACE, loop.n, &loop.space));
-	DFG_TRY(vector_of(ctx, TIME, loop.n, &loop.time));
-	DFG_TRY(read_accesses(ctx, loop.n, &loop, key));
-	if (cut.blocks > INT32_MAX / 2)
-		return DFG_ERR(DFG_DATA, "'blocks' is %u, expected at most %d", cut.blocks, INT32_MAX / 2);
-	if (cut.clock != DFG_CLOCK_ONE && loop.n && !loop.time)
+	DFG_TRY(vector_of(ctx, SPACE, out_loop->n, &out_loop->space));
+	DFG_TRY(vector_of(ctx, TIME, out_loop->n, &out_loop->time));
+	DFG_TRY(read_accesses(ctx, out_loop->n, out_loop, key));
+	if (out_cut->blocks > INT32_MAX / 2)
+		return DFG_ERR(DFG_DATA, "'blocks' is %u, expected at most %d", out_cut->blocks, INT32_MAX / 2);
+	if (out_cut->clock != DFG_CLOCK_ONE && out_loop->n && !out_loop->time)
 		return DFG_ERR(
 			DFG_DATA, "this order of blocks requires the time coordinates of the iterations, which are empty");
-	struct dfg_err *err = dfg_loop_schedule_find(&loop, &cut, out_schedule);
-	return dfg_err_note(err, "parallel loop '%.*s'", (int)attr[LOOP].s.length, attr[LOOP].s.s);
+	return NULL;
 }
 
-static struct dfg_err *keep_vector(const int64_t *from, int64_t n, struct dfg_tensor *out)
+struct dfg_err *dfg_schedule_keep(const int64_t *from, int64_t n, struct dfg_tensor *out)
 {
 	DFG_TRY(dfg_tensor_new(DFG_I64, &DFG_SHAPE_VECTOR(n), out));
 	memcpy(out->data, from, (size_t)n * sizeof *from);
 	return NULL;
 }
 
-static struct dfg_err *keep_schedule(struct dfg_kernel *ctx, struct kept *kept, const struct dfg_loop_schedule *s)
+struct dfg_err *dfg_schedule_give(
+	const struct dfg_loop_schedule *s, struct dfg_loop_report *report, struct dfg_tensor *output)
 {
 	int64_t n = s->start[s->slices];
-	DFG_TRY(keep_vector(s->order, n, &kept->output[ORDER]));
-	DFG_TRY(keep_vector(s->start, s->slices + 1, &kept->output[START]));
-	DFG_TRY(keep_vector(s->block, n, &kept->output[BLOCK]));
-	kept->report.iterations = n;
-	kept->report.slices = s->slices;
-	kept->report.blocks = (uint32_t)dfg_kernel_attr(ctx)[BLOCKS].i;
-	kept->report.space_load = s->space_load;
-	kept->report.time_load = s->time_load;
-	kept->report.found++;
+	DFG_TRY(dfg_schedule_keep(s->order, n, &output[DFG_SCHEDULE_ORDER]));
+	DFG_TRY(dfg_schedule_keep(s->start, s->slices + 1, &output[DFG_SCHEDULE_START]));
+	DFG_TRY(dfg_schedule_keep(s->block, n, &output[DFG_SCHEDULE_BLOCK]));
+	report->iterations = n;
+	report->slices = s->slices;
+	report->space_load = s->space_load;
+	report->time_load = s->time_load;
+	return NULL;
+}
+
+static struct dfg_err *make_schedule(struct dfg_kernel *ctx, struct dfg_loop_report *report, struct dfg_tensor *output)
+{
+	struct dfg_loop_iterations loop;
+	struct dfg_loop_cut cut;
+	struct dfg_loop_schedule schedule;
+	DFG_TRY(dfg_schedule_operands(ctx, &loop, &cut));
+	DFG_TRY(dfg_loop_schedule_find(&loop, &cut, &schedule));
+	struct dfg_err *err = dfg_schedule_give(&schedule, report, output);
+	dfg_loop_schedule_release(&schedule);
+	return err;
+}
+
+/* Keeps the operands too, so that the schedule is found again only if they change. */
+static struct dfg_err *make_outputs(struct dfg_kernel *ctx, struct kept *kept, dfg_schedule_make *make)
+{
+	const union dfg_value *attr = dfg_kernel_attr(ctx);
+	kept->output = dfg_zeros(ctx->call->n_out, sizeof *kept->output);
 	kept->operand = dfg_zeros(ctx->call->n_in, sizeof *kept->operand);
-	if (!kept->operand)
+	if (!kept->output || !kept->operand)
 		return dfg_no_memory("a loop schedule");
+	kept->n_out = ctx->call->n_out;
+	DFG_TRY(dfg_err_note(
+		make(ctx, &kept->report, kept->output), "parallel loop '%.*s'", (int)attr[LOOP].s.length, attr[LOOP].s.s));
+	kept->report.blocks = (uint32_t)attr[BLOCKS].i;
+	kept->report.found++;
 	for (; kept->n < ctx->call->n_in; kept->n++)
 		DFG_TRY(ctx->host->keep(ctx, (int)kept->n, &kept->operand[kept->n]));
 	return NULL;
 }
 
-static struct dfg_err *find_anew(struct dfg_kernel *ctx, struct kept *kept)
+static struct dfg_err *find_anew(struct dfg_kernel *ctx, struct kept *kept, dfg_schedule_make *make)
 {
-	struct dfg_loop_schedule schedule;
 	forget(kept);
-	DFG_TRY(find_schedule(ctx, &schedule));
-	struct dfg_err *err = keep_schedule(ctx, kept, &schedule);
-	dfg_loop_schedule_release(&schedule);
+	struct dfg_err *err = make_outputs(ctx, kept, make);
 	if (err)
 		forget(kept);
 	return err;
@@ -180,16 +203,16 @@ static struct dfg_err *find_anew(struct dfg_kernel *ctx, struct kept *kept)
 static struct dfg_err *give(struct dfg_kernel *ctx, const struct kept *kept)
 {
 	struct dfg_err *err = NULL;
-	for (int i = 0; !err && i < OUTPUTS; i++) {
+	for (uint32_t i = 0; !err && i < kept->n_out; i++) {
 		struct dfg_tensor reference;
 		err = dfg_tensor_share(&kept->output[i], &reference);
 		if (!err)
-			err = ctx->host->give(ctx, i, &reference);
+			err = ctx->host->give(ctx, (int)i, &reference);
 	}
 	return err;
 }
 
-static struct dfg_err *schedule_run(struct dfg_kernel *ctx)
+struct dfg_err *dfg_schedule_run(struct dfg_kernel *ctx, dfg_schedule_make *make)
 {
 	struct dfg_state *state = ctx->host->state(ctx);
 	struct dfg_resource *resource;
@@ -199,19 +222,24 @@ static struct dfg_err *schedule_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_state_resource(state, ctx->call->node, dfg_loop_schedule_kind, make_kept, &loop, &resource));
 	struct kept *kept = (struct kept *)resource;
 	pthread_mutex_lock(&kept->lock);
-	struct dfg_err *err = is_same(ctx, kept) ? NULL : find_anew(ctx, kept);
+	struct dfg_err *err = is_same(ctx, kept) ? NULL : find_anew(ctx, kept, make);
 	if (!err)
 		err = give(ctx, kept);
 	pthread_mutex_unlock(&kept->lock);
 	return err;
 }
 
-static struct dfg_err *schedule_shape(struct dfg_infer *node)
+static struct dfg_err *schedule_run(struct dfg_kernel *ctx)
+{
+	return dfg_schedule_run(ctx, make_schedule);
+}
+
+struct dfg_err *dfg_schedule_shape(struct dfg_infer *node)
 {
 	DFG_TRY(dfg_need_rank(node, ITERATIONS, 0));
 	for (int i = SPACE; i < node->call->n_in; i++)
 		DFG_TRY(dfg_need_rank(node, i, 1));
-	for (int i = 0; i < OUTPUTS; i++)
+	for (int i = 0; i < node->call->n_out; i++)
 		node->out[i] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
 	return NULL;
 }
@@ -220,18 +248,9 @@ const struct dfg_op dfg_op_Dfg_LoopSchedule = {
 	.name = "Dfg>LoopSchedule",
 	.doc = "the order of a parallel loop's iterations in slices that may run together, and the block of each",
 	.sig = "<K: int>(iterations: i64, space: i64, time: i64, keys: K * i64) -> (order: i64, start: i64, block: i64)",
-	.attr = {[LOOP] = "loop: string",
-		[BLOCKS] = "blocks: int >= 1",
-		[CLOCK] = "clock: string = 'one' in one|rotation|staircase",
-		[BALANCE] = "balance: string = 'histogram' in histogram|range",
-		[SORTED] = "sorted: bool = false",
-		[VERIFY] = "verify: bool = false",
-		[SINGLY] = "singly: bool = false",
-		[ARRAYS] = "arrays: list(int) = []",
-		[WRITES] = "writes: list(int) = []",
-		[DEPTHS] = "depths: list(int) = []"},
+	.attr = {DFG_SCHEDULE_ATTRIBUTES},
 	.flags = DFG_STATEFUL | DFG_NO_GRADIENT,
-	.shape = schedule_shape,
+	.shape = dfg_schedule_shape,
 	.run = schedule_run,
 };
 

@@ -1,30 +1,9 @@
 # Parallel loops in blocks: values of a serial execution in block order, and equal bits in slices and one at a time.
 . "$ROOT/tests/cli/kit"
+. "$ROOT/tests/cli/parallel-kit"
 
 # Matrix factorisation over skewed ratings. A pass in awk: blocks by running counts of users and items, unit (s, t) at clock
 # t - s, within a unit the order of the ratings.
-cat >mf.dfg <<'P'
-input user: i32[n]
-input item: i32[n]
-input rating: f64[n]
-state w: f64[9, 3] = 0.5
-state h: f64[7, 3] = 0.25
-state squares: f64[] = 0
-target sgd {
-    set squares = 0
-    parallel for i in 0..n {
-        a, b = w[user[i]], h[item[i]]
-        e = rating[i] - sum(a * b)
-        set w[user[i]] += 0.125 * e * b
-        set h[item[i]] += 0.125 * e * a
-        set squares += e * e
-    }
-}
-output result = concat([Reshape(w, [-1]), Reshape(h, [-1]), [squares]], 0)
-P
-awk 'BEGIN { srand(7); for (i = 0; i < 90; i++) print int(9 * rand() * rand()), int(7 * rand() * rand()), int(5 * rand()) }' >ratings
-column() { awk -v c=$1 '{ printf "%s%s", (NR > 1 ? "," : ""), $c }' ratings; }
-feeds() { echo "--feed user=i32[90]:$(column 1) --feed item=i32[90]:$(column 2) --feed rating=f64[90]:$(column 3)"; }
 "$DFG" build mf.dfg -o mf.pb
 run() { "$DFG" run mf.pb $(feeds) --target sgd "$@"; }
 in_blocks() { # B: the variables after one pass
@@ -106,18 +85,6 @@ for blocks in 1 3 8; do
 done
 
 # A wavefront: tiles, and all of an antidiagonal at once.
-cat >align.dfg <<'P'
-input s: i32[n]
-input t: i32[m]
-state d: i32[8, 8] = 0
-target align {
-    parallel for (i, j) in (1..n + 1, 1..m + 1) with (ordered) {
-        same = if s[i - 1] == t[j - 1] { 2 } else { -1 }
-        set d[i, j] = maximum(d[i - 1, j - 1] + same, 0)
-        set d[i, j] max= maximum(d[i - 1, j], d[i, j - 1]) - 1
-    }
-}
-P
 "$DFG" build align.dfg -o align.pb
 align() { "$DFG" run align.pb --feed s=i32[7]:0,5,1,1,2,0,5 --feed t=i32[6]:7,0,5,1,2,5 --target align "$@"; }
 align --save serial.safetensors
@@ -186,7 +153,8 @@ status 2 run --balance range
 has err "requires --blocks"
 status 2 run --blocks 2 --balance most
 has err "histogram or range"
-status 2 run --blocks 2 --hosts local:2
+status 65 run --blocks 2 --hosts local:3
+has err "3 workers, more than the 2 blocks"
 status 65 run --blocks 2 --parallel nothing
 printf 'input x: f32[]\noutput y = x\n' >none.dfg
 status 65 "$DFG" run none.dfg --feed x=1 --blocks 2

@@ -63,9 +63,9 @@ static void refuses_manifests_that_lie(void **state)
 	} bad[] = {
 		{"", "line 1"},
 		{"[]", "format"},
-		{"{\"format\":\"dfg checkpoint\",\"version\":1}", "expected \"dfg plan\" version 1 or 2"},
-		{PLAN("0", PARTS, ""), "expected \"dfg plan\" version 1 or 2"},
-		{PLAN("3", PARTS, ""), "expected \"dfg plan\" version 1 or 2"},
+		{"{\"format\":\"dfg checkpoint\",\"version\":1}", "expected \"dfg plan\" version 1 to 3"},
+		{PLAN("0", PARTS, ""), "expected \"dfg plan\" version 1 to 3"},
+		{PLAN("4", PARTS, ""), "expected \"dfg plan\" version 1 to 3"},
 		{PLAN("2", PARTS, ""), "shards"},
 		{PLAN("2,\"shards\":1,\"buckets\":1", PARTS, ""), "\"shards\" is 1, expected 2 to 65536"},
 		{PLAN("2,\"shards\":65537,\"buckets\":1", PARTS, ""), "\"shards\" is 65537, expected 2 to 65536"},
@@ -203,7 +203,7 @@ static struct dfg_err *save(const char *first, const char *second)
 {
 	struct cut cut;
 	cut_graph(&cut, first, second);
-	struct dfg_err *err = dfg_plan_folder_save(path, false, &cut.parts, device, 1);
+	struct dfg_err *err = dfg_plan_folder_save(path, false, &cut.parts, device, 1, 0);
 	drop_graph(&cut);
 	return err;
 }

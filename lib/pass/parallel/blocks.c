@@ -13,7 +13,7 @@ static struct dfg_graph *graph_of(const struct dfg_blocking *k)
 	return k->batch.builder->graph;
 }
 
-static bool is_counter(const struct dfg_blocking *k, const struct dfg_loop_variable *v)
+bool dfg_blocking_is_counter(const struct dfg_blocking *k, const struct dfg_loop_variable *v)
 {
 	return v->merge != DFG_NONE && v->enter != DFG_NONE && v->next != DFG_NONE &&
 		   dfg_loop_step(graph_of(k), &k->batch.builder->facts, v) == 1;
@@ -45,7 +45,7 @@ static const char *obstacle(const struct dfg_blocking *k)
 		return loop->reason;
 	for (uint32_t i = 0; i < k->frame->n_variable; i++) {
 		const struct dfg_loop_variable *v = &k->frame->variable[i];
-		if (is_counter(k, v) && is_read_elsewhere(k, v->merge, v->exit))
+		if (dfg_blocking_is_counter(k, v) && is_read_elsewhere(k, v->merge, v->exit))
 			return "its counter is read after it or by its condition";
 	}
 	return NULL;
@@ -116,9 +116,9 @@ static struct dfg_err *replace_counters(struct dfg_blocking *k, struct dfg_edge 
 	if (!b->singly)
 		DFG_TRY(dfg_batch_build(b, slice.node, "Shape", &b->number, 1, NULL, 0, &b->count));
 	for (uint32_t i = 0; i < k->frame->n_variable; i++)
-		if (is_counter(k, &k->frame->variable[i]))
+		if (dfg_blocking_is_counter(k, &k->frame->variable[i]))
 			DFG_TRY(replace_counter(k, &k->frame->variable[i], b->number));
-	return NULL;
+	return dfg_blocking_move(k, slice);
 }
 
 /* The loop continues while there are slices, and is not marked any more. */
@@ -187,7 +187,7 @@ static struct dfg_err *follow(struct dfg_blocking *k, uint32_t n)
 static struct dfg_err *follow_all(struct dfg_blocking *k, const bool *is_inside)
 {
 	for (uint32_t i = 0; i < k->frame->n_variable; i++)
-		if (is_counter(k, &k->frame->variable[i]))
+		if (dfg_blocking_is_counter(k, &k->frame->variable[i]))
 			DFG_TRY(count_on(k, &k->frame->variable[i]));
 	for (uint32_t n = 0; n < k->batch.n_old; n++)
 		if (is_inside[n] && k->batch.instead[n] == n)
@@ -214,6 +214,7 @@ static struct dfg_err *rewrite(struct dfg_blocking *k, const uint32_t *order)
 	DFG_TRY(dfg_batch_body(b, order, is_inside));
 	DFG_TRY(follow_all(k, is_inside));
 	DFG_TRY(replace_condition(k, start));
+	DFG_TRY(dfg_blocking_join(k));
 	return dfg_blocking_totals(k);
 }
 
@@ -239,10 +240,13 @@ static struct dfg_err *begin(struct dfg_blocking *k, uint32_t **out_order)
 	b->update_of = dfg_arena_zeros(b->arena, graph->count, sizeof *b->update_of);
 	b->partial = dfg_arena_zeros(b->arena, b->loop->n_access + 1, sizeof *b->partial);
 	k->total = dfg_arena_zeros(b->arena, b->loop->n_access + 1, sizeof *k->total);
+	k->set = dfg_arena_zeros(b->arena, b->loop->n_access + 1, sizeof *k->set);
+	k->made = dfg_arena_zeros(b->arena, b->loop->n_access * 4 + 2, sizeof *k->made);
 	struct dfg_coordinates *c = &k->coordinates;
 	c->of = dfg_arena_zeros(b->arena, b->loop->n_coordinate + 1, sizeof *c->of);
 	c->scope = dfg_arena_print(b->arena, "%.*s/blocks", (int)b->loop->name.length, b->loop->name.s);
-	if (!b->of || !b->instead || !b->update_of || !b->partial || !k->total || !c->of || !c->scope)
+	if (!b->of || !b->instead || !b->update_of || !b->partial || !k->total || !k->set || !k->made || !c->of ||
+		!c->scope)
 		return dfg_no_memory("the blocks of a loop");
 	for (uint32_t i = 0; i < tensors; i++)
 		b->of[i].edge.node = DFG_NONE;
@@ -309,6 +313,7 @@ static struct dfg_err *cut_in(struct dfg_blocking *k, struct dfg_blocked_loop *o
 	out->why = obstacle(k);
 	if (out->why)
 		return NULL;
+	DFG_TRY(dfg_blocking_divide(k, &out->whole));
 	k->batch.liveness = &liveness;
 	struct dfg_err *err = dfg_liveness_find(graph_of(k), order, k->batch.loops, NULL, &liveness);
 	if (!err)
@@ -323,7 +328,7 @@ static struct dfg_err *cut_in(struct dfg_blocking *k, struct dfg_blocked_loop *o
 static struct dfg_err *cut_one(struct dfg_graph *graph, const struct dfg_loop_dependences *loop,
 	const struct dfg_block_options *options, bool singly, struct dfg_arena *arena, struct dfg_blocked_loop *out)
 {
-	struct dfg_blocking k = {.options = options};
+	struct dfg_blocking k = {.options = options, .number = out->number};
 	struct dfg_builder builder = {0};
 	struct dfg_graph copy;
 	struct dfg_err *err = copy_graph(graph, &copy);
@@ -402,6 +407,7 @@ struct dfg_err *dfg_blocks_cut(struct dfg_graph *graph, const struct dfg_block_o
 		struct dfg_blocked_loop *out = &out_blocked->loop[out_blocked->count];
 		DFG_TRY(refuse_buffers(loop));
 		out->family = loop->family;
+		out->number = out_blocked->count;
 		if (!(out->name = dfg_arena_copy(arena, loop->name.s, loop->name.length)))
 			return dfg_no_memory("the blocks of a loop");
 		out_blocked->count++;

@@ -13,6 +13,7 @@ struct dfg_block_options {
 	bool by_range; /* --balance range */
 	bool verify;   /* --verify-plan */
 	bool singly;   /* iterations run one after the other, in the same order */
+	bool workers;  /* the graph is run by several workers at once, each of which runs some of the blocks */
 };
 
 /* The outcome for a parallel loop. */
@@ -21,6 +22,8 @@ struct dfg_blocked_loop {
 	const char *schedule;        /* the name of the node that finds the slices; NULL: the loop runs as it was */
 	enum dfg_loop_family family; /* of its plan */
 	const char *why;             /* why iterations run one at a time; NULL: in slices */
+	const char *whole;           /* why each of several workers runs all of the blocks; NULL: it does not */
+	uint32_t number;             /* of the loop, in this order */
 };
 struct dfg_blocked {
 	struct dfg_blocked_loop *loop;

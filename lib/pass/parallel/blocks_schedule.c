@@ -92,8 +92,7 @@ static bool is_kept_apart(const struct dfg_loop_dependences *loop, const struct 
 	return array->is_written && !array->is_accumulator;
 }
 
-/* Whether subscript i of all accesses to the array is a function of the iteration. */
-static bool is_key(const struct dfg_loop_dependences *loop, uint32_t array, uint32_t i)
+bool dfg_blocking_is_key(const struct dfg_loop_dependences *loop, uint32_t array, uint32_t i)
 {
 	for (uint32_t a = 0; a < loop->n_access; a++)
 		if (loop->access[a].array == array &&
@@ -110,7 +109,7 @@ static bool is_covered(
 		const struct dfg_array_access *y = o->access[a];
 		bool same = y->array == x->array && (y->writes || !x->writes);
 		for (uint32_t i = 0; same && i < x->n_subscript; i++)
-			same = !is_key(loop, x->array, i) || dfg_subscript_equal(&x->subscript[i], &y->subscript[i]);
+			same = !dfg_blocking_is_key(loop, x->array, i) || dfg_subscript_equal(&x->subscript[i], &y->subscript[i]);
 		if (same)
 			return true;
 	}
@@ -124,7 +123,7 @@ static struct dfg_err *add_access(struct dfg_blocking *k, const struct dfg_array
 	if (!is_kept_apart(loop, access) || is_covered(loop, o, access))
 		return NULL;
 	for (uint32_t i = 0; i < access->n_subscript; i++)
-		if (is_key(loop, access->array, i)) {
+		if (dfg_blocking_is_key(loop, access->array, i)) {
 			DFG_TRY(dfg_subscript_build(&k->coordinates, &access->subscript[i], &o->in[o->n++]));
 			depth++;
 		}
@@ -163,6 +162,18 @@ static struct dfg_err *read_accesses(struct dfg_blocking *k, struct operands *o)
 			if (loop->access[a].writes == writes)
 				DFG_TRY(add_access(k, &loop->access[a], o));
 	number_arrays(o);
+	return NULL;
+}
+
+/* The arrays, in the order in which the schedule of a worker gives their moves. */
+static struct dfg_err *list_arrays(struct dfg_blocking *k, const struct operands *o)
+{
+	k->moved = dfg_arena_zeros(k->batch.arena, o->n_access + 1, sizeof *k->moved);
+	if (!k->moved)
+		return dfg_no_memory("the accesses of a loop");
+	for (uint32_t a = 0; a < o->n_access; a++)
+		if (o->array[a].i == a)
+			k->moved[k->n_moved++] = o->access[a]->array;
 	return NULL;
 }
 
@@ -213,6 +224,7 @@ struct dfg_err *dfg_blocking_schedule(struct dfg_blocking *k)
 	struct operands o = {0};
 	const char *clock, *name = dfg_arena_copy(k->batch.arena, loop->name.s, loop->name.length);
 	DFG_TRY(read_accesses(k, &o));
+	DFG_TRY(list_arrays(k, &o));
 	o.in[0] = k->coordinates.n;
 	DFG_TRY(find_units(k, &o.in[1], &clock));
 	if (!name)
@@ -226,7 +238,8 @@ struct dfg_err *dfg_blocking_schedule(struct dfg_blocking *k)
 		DFG_ATTR_S("clock", clock), DFG_ATTR_S("balance", options->by_range ? "range" : "histogram"),
 		DFG_ATTR_B("sorted", is_sorted), DFG_ATTR_B("verify", options->verify),
 		DFG_ATTR_B("singly", options->singly || k->batch.singly), {"arrays", DFG_ATTR_LIST, {.list = &arrays}},
-		{"writes", DFG_ATTR_LIST, {.list = &writes}}, {"depths", DFG_ATTR_LIST, {.list = &depths}}};
-	return dfg_coordinates_node(
-		&k->coordinates, "Dfg>LoopSchedule", o.in, o.n, attr, sizeof attr / sizeof *attr, &k->schedule);
+		{"writes", DFG_ATTR_LIST, {.list = &writes}}, {"depths", DFG_ATTR_LIST, {.list = &depths}},
+		DFG_ATTR_I("A", k->n_moved)};
+	return dfg_coordinates_node(&k->coordinates, k->divides ? "Dfg>WorkerSchedule" : "Dfg>LoopSchedule", o.in, o.n,
+		attr, sizeof attr / sizeof *attr - !k->divides, &k->schedule);
 }

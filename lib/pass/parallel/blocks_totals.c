@@ -61,13 +61,13 @@ static struct dfg_err *make_partial(struct dfg_blocking *k, uint32_t access)
 	struct dfg_batch *b = &k->batch;
 	const struct dfg_array_access *update = &b->loop->access[access];
 	const struct dfg_handle_type *holds = dfg_batch_fact(b, b->builder->graph->node[update->node].in[0])->holds;
-	struct dfg_edge set;
+	struct dfg_edge *set = &k->set[access];
 	if (!holds || holds->dtype == DFG_NO_DTYPE || !dfg_shape_known(&holds->shape) || holds->shape.rank == DFG_RANK_MAX)
 		return DFG_ERR(
 			DFG_DATA, "the shape of accumulator '%s' is not known before it runs", b->loop->array[update->array].name);
-	DFG_TRY(make_variable(k, holds, update->combines, &k->total[access], &set));
+	DFG_TRY(make_variable(k, holds, update->combines, &k->total[access], set));
 	DFG_TRY(dfg_batch_enter(b, k->total[access], &b->partial[access]));
-	return dfg_node_add_control(b->builder->graph, b->partial[access].node, set.node);
+	return dfg_node_add_control(b->builder->graph, b->partial[access].node, set->node);
 }
 
 /* Each update has its own, so that their order within an iteration does not matter. */
@@ -135,8 +135,7 @@ static struct dfg_err *only_row(struct dfg_blocking *k, struct dfg_edge *x)
 	return node(k, "StridedSlice", cut, 4, &mask, 1, x);
 }
 
-/* A node that waits for the exits; it is not made to wait for itself. */
-static struct dfg_err *after(struct dfg_blocking *k, struct dfg_edge edge, const uint32_t *exit, uint32_t n_exit)
+struct dfg_err *dfg_blocking_after(struct dfg_blocking *k, struct dfg_edge edge, const uint32_t *exit, uint32_t n_exit)
 {
 	k->made[k->n_made++] = edge.node;
 	for (uint32_t i = 0; i < n_exit; i++)
@@ -152,16 +151,15 @@ static struct dfg_err *assign_total(struct dfg_blocking *k, struct dfg_edge hand
 	struct dfg_edge in[2] = {handle, total}, side[2] = {{0, 0}, total};
 	if (combines == DFG_MEANS_SUM) {
 		DFG_TRY(node(k, "AssignAddVariableOp", in, 2, NULL, 0, out));
-		return after(k, *out, exit, n_exit);
+		return dfg_blocking_after(k, *out, exit, n_exit);
 	}
 	DFG_TRY(node(k, "ReadVariableOp", &handle, 1, &type, 1, &side[0]));
-	DFG_TRY(after(k, side[0], exit, n_exit));
+	DFG_TRY(dfg_blocking_after(k, side[0], exit, n_exit));
 	DFG_TRY(node(k, combiner(combines), side, 2, NULL, 0, &in[1]));
 	return node(k, "AssignVariableOp", in, 2, NULL, 0, out);
 }
 
-/* The handle outside the loop that a handle in the body comes from, and the loop variable that it is or NULL. */
-static struct dfg_edge handle_outside(
+struct dfg_edge dfg_blocking_handle(
 	const struct dfg_blocking *k, struct dfg_edge edge, const struct dfg_loop_variable **out_variable)
 {
 	const struct dfg_graph *graph = k->batch.builder->graph;
@@ -182,8 +180,7 @@ static struct dfg_edge handle_outside(
 	}
 }
 
-/* The Exits of the loop, or of one of its variables. */
-static uint32_t find_exits(const struct dfg_blocking *k, const struct dfg_loop_variable *of, uint32_t *out_exit)
+uint32_t dfg_blocking_exits(const struct dfg_blocking *k, const struct dfg_loop_variable *of, uint32_t *out_exit)
 {
 	const struct dfg_batch *b = &k->batch;
 	uint32_t count = 0;
@@ -205,8 +202,7 @@ static bool is_made(const struct dfg_blocking *k, uint32_t n)
 	return false;
 }
 
-/* Nodes that waited for the exit, or read it, wait for `last` too. */
-static struct dfg_err *delay_readers(struct dfg_blocking *k, uint32_t exit, uint32_t last)
+struct dfg_err *dfg_blocking_delay(struct dfg_blocking *k, uint32_t exit, uint32_t last)
 {
 	struct dfg_graph *graph = k->batch.builder->graph;
 	const struct dfg_edge from = {exit, 0};
@@ -227,21 +223,23 @@ static struct dfg_err *make_total(struct dfg_blocking *k, uint32_t access, uint3
 {
 	const struct dfg_array_access *update = &k->batch.loop->access[access];
 	const struct dfg_loop_variable *variable;
-	struct dfg_edge handle = handle_outside(k, graph_of(k)->node[update->node].in[0], &variable);
+	struct dfg_edge handle = dfg_blocking_handle(k, graph_of(k)->node[update->node].in[0], &variable);
 	enum dfg_dtype dtype = dfg_batch_fact(&k->batch, handle)->holds->dtype;
 	const struct dfg_attr type = DFG_ATTR_T("dtype", dtype);
-	uint32_t n_exit = find_exits(k, variable, exit), n_wait = n_exit;
+	uint32_t n_exit = dfg_blocking_exits(k, variable, exit), n_wait = n_exit;
 	struct dfg_edge x, last;
 	if (*before != DFG_NONE)
 		exit[n_wait++] = *before;
 	DFG_TRY(node(k, "ReadVariableOp", &k->total[access], 1, &type, 1, &x));
-	DFG_TRY(after(k, x, exit, n_wait));
+	DFG_TRY(dfg_blocking_after(k, x, exit, n_wait));
+	DFG_TRY(
+		dfg_node_add_control(graph_of(k), x.node, k->set[access].node)); /* which a loop without iterations does not */
 	for (int64_t count = k->options->blocks; count > 1; count = (count + 1) / 2)
 		DFG_TRY(halve(k, combiner(update->combines), count, &x));
 	DFG_TRY(only_row(k, &x));
 	DFG_TRY(assign_total(k, handle, dtype, update->combines, x, exit, n_wait, &last));
 	for (uint32_t i = 0; i < n_exit; i++)
-		DFG_TRY(delay_readers(k, exit[i], last.node));
+		DFG_TRY(dfg_blocking_delay(k, exit[i], last.node));
 	*before = last.node;
 	return NULL;
 }
@@ -251,11 +249,10 @@ struct dfg_err *dfg_blocking_totals(struct dfg_blocking *k)
 	const struct dfg_loop_dependences *loop = k->batch.loop;
 	uint32_t *exit = dfg_arena_zeros(k->batch.arena, k->batch.n_old + 1u, sizeof *exit);
 	uint32_t *before = dfg_arena_zeros(k->batch.arena, loop->n_array + 1, sizeof *before);
-	k->made = dfg_arena_zeros(k->batch.arena, loop->n_access * 4 + 1, sizeof *k->made);
-	if (!exit || !before || !k->made)
+	if (!exit || !before)
 		return dfg_no_memory("the accumulators of a loop");
 	for (uint32_t array = 0; array < loop->n_array; array++)
-		before[array] = DFG_NONE;
+		before[array] = k->join;
 	for (uint32_t a = 0; a < loop->n_access; a++)
 		if (k->total[a].node != DFG_NONE)
 			DFG_TRY(make_total(k, a, &before[loop->access[a].array], exit));

@@ -1,0 +1,120 @@
+# Parallel loops over workers: the bits of the same blocks in one process, which tests/cli/blocks.sh compares with awk.
+. "$ROOT/tests/cli/kit"
+. "$ROOT/tests/cli/parallel-kit"
+
+# Matrix factorisation: w stays, rows of h go from worker to worker.
+"$DFG" build mf.dfg -o mf.pb
+run() { timeout 120 "$DFG" run mf.pb $(feeds) --target sgd --timeout 60 "$@"; }
+for workers in 1 2 3 5; do
+	run --blocks 5 --steps 2 --verify-plan --save one.safetensors
+	run --blocks 5 --steps 2 --verify-plan --hosts local:$workers --save many.safetensors 2>err
+	[ ! -s err ]
+	cmp one.safetensors many.safetensors
+done
+for options in "--transport libcurl" "--no-slices" "--threads 1" "--no-opt" "--balance range"; do
+	case $options in --balance*) run --blocks 5 --steps 2 $options --save one.safetensors ;; esac
+	run --blocks 5 --steps 2 --hosts local:2 $options --save many.safetensors
+	cmp one.safetensors many.safetensors
+done
+run --blocks 8 --hosts local:2 --fetch squares/read --stats >out 2>err # rows are counted as what workers send
+has err "messages w0>w1"
+never grep -q "^hidden\|^slowest" err
+
+# A plan is cut once, for any number of workers up to that of the blocks, and each time with the same bytes.
+run --blocks 4 --save one.safetensors
+"$DFG" partition mf.pb --hosts local:4 --blocks 4 --explain -o plan >out
+has out "2d: space user[i], w stays (216 bytes); time item[i], h rotates (168 bytes)"
+"$DFG" partition mf.pb --hosts local:2 --blocks 4 -o again
+cmp plan/manifest.json again/manifest.json
+cmp plan/w0.pb again/w0.pb
+"$DFG" check plan 2>err
+[ ! -s err ] # its order of reads and writes is complete
+for workers in 1 3; do
+	timeout 120 "$DFG" run plan --hosts local:$workers $(feeds) --target sgd --save many.safetensors
+	cmp one.safetensors many.safetensors
+done
+status 65 "$DFG" run plan --hosts local:5 $(feeds) --target sgd
+has err "5 workers, more than the 4 blocks"
+status 65 "$DFG" run plan --hosts local:2 --blocks 5 $(feeds) --target sgd
+has err "the plan is for --blocks 4, not 5"
+status 2 "$DFG" run plan --hosts local:2 --blocks 4 --balance range $(feeds) --target sgd
+has err "dfg partition"
+sed -i 's/"blocks":4/"blocks":0/' again/manifest.json
+status 65 "$DFG" run again --hosts local:2 $(feeds) --target sgd
+has err '"blocks" is 0'
+
+# Ratings without one, and with fewer than workers.
+for n in 0 1; do
+	feeds_of() { echo "--feed user=zeros:i32[$n] --feed item=zeros:i32[$n] --feed rating=ones:f64[$n]"; }
+	"$DFG" run mf.pb $(feeds_of) --target sgd --blocks 3 --save one.safetensors
+	timeout 120 "$DFG" run mf.pb $(feeds_of) --target sgd --blocks 3 --hosts local:3 --save many.safetensors
+	cmp one.safetensors many.safetensors
+done
+
+# In order: a staircase. A faulty order is refused on every worker with the same words.
+sed 's/0..n {/0..n with (ordered) {/' mf.dfg >ordered.dfg
+"$DFG" build ordered.dfg -o mf.pb
+status 65 run --blocks 3 --hosts local:2
+has err "sorted by the space coordinate"
+LC_ALL=C sort -n -k1,1 -k2,2 ratings >sorted
+mv sorted ratings
+run --blocks 4 --save one.safetensors
+for workers in 2 4; do
+	run --blocks 4 --hosts local:$workers --save many.safetensors
+	cmp one.safetensors many.safetensors
+done
+
+# A wavefront, whose rows at the border of tiles move; the values are those of the plain run.
+"$DFG" build align.dfg -o align.pb
+align() { timeout 120 "$DFG" run align.pb --feed s=i32[7]:0,5,1,1,2,0,5 --feed t=i32[6]:7,0,5,1,2,5 --target align "$@"; }
+align --save serial.safetensors
+for workers in 1 3 4; do
+	align --blocks 4 --hosts local:$workers --save many.safetensors
+	cmp serial.safetensors many.safetensors
+done
+
+# Accumulators of each kind, rows that lie with their iterations, and what follows the loop and reads both. A loop that yields
+# runs whole on each worker.
+cat >sums.dfg <<'P'
+input k: i32[n]
+input x: f32[n, 3]
+state seen: i32[40] = -1
+state count: i64[7] = 0
+state best: f32[4] = 0
+state low: f32[1] = 100.0
+state total: f32[3] = 0
+state later: f32[] = 0
+target go {
+    parallel for i in 0..n {
+        set seen[i] = k[i] * 2
+        set count[k[i]] += 1
+        set best[k[i] % 4] max= max(x[i])
+        set low[0] min= min(x[i])
+        set total += x[i]
+        set total -= x[i] * x[i]
+    }
+    set later = sum(total) + f32(sum(seen)) + best[1]
+    ys = parallel for i in 0..n { yield x[i, 0] + total[1] }
+    set later += sum(ys)
+}
+P
+"$DFG" build sums.dfg -o sums.pb
+sums() { timeout 120 "$DFG" run sums.pb --feed k=i32[12]:0,6,3,3,1,5,2,6,0,3,4,4 --feed x=normal:f32[12,3]:seed=1 --target go "$@"; }
+sums --blocks 4 --save one.safetensors
+sums --blocks 4 --hosts local:3 --save many.safetensors 2>err
+cmp one.safetensors many.safetensors
+has err "parallel loop 'go/ys' runs whole on each worker: it yields values"
+[ "$(wc -l <err)" = 1 ]
+
+# Errors of one worker's rows, and options that do not fit.
+run_bad() { "$DFG" run sums.pb --feed k=i32[2]:0,9 --feed x=ones:f32[2,3] --target go --blocks 2 "$@"; }
+status 65 run_bad
+cp err local
+status 65 run_bad --hosts local:2
+has err "outside [0,7)"
+has local "outside [0,7)"
+status 2 run --blocks 4 --hosts local:2 --replicas 2
+status 2 run --blocks 4 --hosts local:2 --place 'w=w1'
+has err "every worker runs the whole graph"
+status 65 "$DFG" partition mf.pb --hosts local:3 --blocks 2 -o plan
+has err "3 workers, more than the 2 blocks"
