@@ -20,7 +20,7 @@ struct dfg_err *dfg_placement_hosts(
 	}
 	if (!strcmp(placement->hosts, "mpi") || !strcmp(placement->hosts, "slurm"))
 		return DFG_ERR(DFG_USAGE,
-			"--hosts %s is for dfg run, test and bench, whose workers are the ranks of a job: give local:N "
+			"--hosts %s is for dfg run, partition, test and bench, whose workers are the ranks of a job: give local:N "
 			"here",
 			placement->hosts);
 	if (!placement->secret_file)

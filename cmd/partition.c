@@ -2,6 +2,7 @@
 #include "app/replication.h"
 #include "app/shard_variables.h"
 #include "cmd/graph.h"
+#include "cmd/ranks.h"
 #include "cmd/shared_options.h"
 #include "formats/plan.h"
 #include "lib/pass/lower/lower.h"
@@ -144,7 +145,6 @@ static struct dfg_err *explain_parts(struct partitioning *work, struct dfg_text 
 
 static struct dfg_err *check_options(void)
 {
-	dfg_globals.usage = true;
 	if (!output && !explain)
 		return DFG_ERR(DFG_USAGE, "-o PLAN/ is missing");
 	if (output && (!strcmp(output, "-") || !*output))
@@ -157,16 +157,14 @@ static struct dfg_err *check_options(void)
 	return dfg_replication_check(&dfg_shared.replication, true);
 }
 
-static struct dfg_err *partition(char **operands, int *out_status)
+static struct dfg_err *partition_graph(const char *path)
 {
-	(void)out_status;
 	struct partitioning work = {.phases = {.report = &dfg_stderr}};
 	struct dfg_text explanation = {0};
-	DFG_TRY(check_options());
 	struct dfg_err *err = find_hosts(&work);
 	dfg_phase_end(&work.phases, NULL);
 	if (!err)
-		err = dfg_cmd_open_graph(*operands, &work.file);
+		err = dfg_cmd_open_graph(path, &work.file);
 	dfg_phase_end(&work.phases, "read");
 	if (!err)
 		err = dfg_err_of_file(cut(&work), work.file.graph.source);
@@ -180,6 +178,20 @@ static struct dfg_err *partition(char **operands, int *out_status)
 		dfg_print(&explanation);
 	dfg_text_release(&explanation);
 	release(&work);
+	return err;
+}
+
+/* With --hosts mpi or slurm the hosts of the plan are the ranks of the job, which end after it; the launcher's alone writes. */
+static struct dfg_err *partition(char **operands, int *out_status)
+{
+	(void)out_status;
+	dfg_globals.usage = true;
+	struct dfg_err *err = dfg_ranks_begin(0);
+	if (!err)
+		err = check_options();
+	if (!err)
+		err = partition_graph(*operands);
+	dfg_ranks_end();
 	return err;
 }
 

@@ -10,7 +10,7 @@ training='--data x=@x.npy --batch 8 --target train --fetch loss --seed 3'
 status 2 "$DFG" run t.pb --hosts mpi
 has err '--hosts mpi requires mpirun or srun'
 status 2 "$DFG" partition t.pb --hosts mpi -o plan/
-has err '--hosts mpi is for dfg run, test and bench'
+has err '--hosts mpi requires mpirun or srun'
 
 # shellcheck disable=SC2086
 status 0 "$DFG" run t.pb $training --shards 4 --metrics one.jsonl --save one.npz
@@ -41,6 +41,12 @@ for mpirun in mpirun.openmpi mpirun.mpich; do
 	has err 'w1 and w3: shm'
 	has err 'launcher and w0: shm'
 	never grep -qE '[0-9a-f]{64}' err
+	# The plan that a job partitions for its ranks is that of as many other workers.
+	timeout -s KILL 100 $mpirun -n 4 "$DFG" partition t.pb --hosts mpi -o mpi-plan >out 2>err </dev/null || { cat err; exit 1; }
+	has err '4 replicas; --shards 4 computes the same with any number of them'
+	status 0 "$DFG" partition t.pb --hosts local:4 --replicas 4 -o local-plan --if-changed
+	diff -r mpi-plan local-plan
+	rm -r mpi-plan
 	# All return the status of the launcher, which alone prints.
 	job 65 --fetch nothing
 	has err "nothing"

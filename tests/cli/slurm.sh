@@ -102,6 +102,10 @@ status 0 train -v -v
 cmp w.npz one.npz
 has err 'launcher and w2: shm'
 within ended
+status 0 timeout -s KILL 100 "$DFG" partition t.pb --hosts slurm -o plan </dev/null
+status 0 "$DFG" partition t.pb --hosts local:3 --replicas 3 -o same
+diff -r plan same
+within ended
 unset SLURM_NTASKS
 export SLURM_JOB_NUM_NODES=2
 status 0 train --shards 3
