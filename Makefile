@@ -40,7 +40,7 @@ all: $(O)/dfg
 
 $(O)/dfg: $(COMMANDS) $(O)/libdfg.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(EXTRA) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(EXTRA) -Wl,--build-id=sha1 -o $@ $^ $(LIBS)
 
 $(O)/libdfg.a: $(OBJECTS)
 	$(call say,AR,$@)

@@ -2,6 +2,7 @@
 #include "app/mpi_run.h"
 
 #include "app/working.h"
+#include "lib/base/build_id.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
@@ -26,7 +27,7 @@ enum {
 
 /* The record that each rank gathers first, of 256 bytes in every version. */
 struct greeting {
-	char version[40], host[HOST], machine[DFG_MACHINE_SIZE];
+	char version[16], build[24], host[HOST], machine[DFG_MACHINE_SIZE];
 };
 _Static_assert(sizeof(struct greeting) == 256, "all versions of dfg gather as many bytes");
 
@@ -133,6 +134,7 @@ static void tell_failure(const struct dfg_err *err)
 static void greet(struct greeting *me)
 {
 	snprintf(me->version, sizeof me->version, "dfg %s", DFG_VERSION);
+	snprintf(me->build, sizeof me->build, "%s", dfg_build_id());
 	if (gethostname(me->host, sizeof me->host - 1))
 		snprintf(me->host, sizeof me->host, "?");
 	dfg_ranks_machine(me->machine);
@@ -146,12 +148,26 @@ static bool all_on_one_machine(void)
 	return true;
 }
 
+/* A record from another version need not end its texts. */
+static void end_texts(struct greeting *greeting)
+{
+	greeting->version[sizeof greeting->version - 1] = greeting->build[sizeof greeting->build - 1] = '\0';
+	greeting->host[sizeof greeting->host - 1] = '\0';
+}
+
 static struct dfg_err *check_versions(void)
 {
-	for (uint32_t i = 1; i < self.size; i++)
-		if (strncmp(self.all[i].version, self.all[0].version, sizeof self.all[i].version) != 0)
-			return DFG_ERR(DFG_PROTOCOL, "rank %u (%.79s) runs %.39s, but rank 0 (%.79s) runs %.39s", i,
-				self.all[i].host, self.all[i].version, self.all[0].host, self.all[0].version);
+	struct greeting *all = self.all;
+	for (uint32_t i = 0; i < self.size; i++) {
+		end_texts(&all[i]);
+		bool same = !strcmp(all[i].version, all[0].version);
+		if (!same)
+			return DFG_ERR(DFG_PROTOCOL, "rank %u (%s) runs %s, but rank 0 (%s) runs %s", i, all[i].host,
+				all[i].version, all[0].host, all[0].version);
+		if (!dfg_build_ids_agree(all[i].build, all[0].build))
+			return DFG_ERR(DFG_PROTOCOL, "rank %u (%s) runs another build of %s, %s, than rank 0 (%s), %s", i,
+				all[i].host, all[i].version, all[i].build, all[0].host, all[0].build);
+	}
 	return NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "app/working.h"
 
 #include "kernels/gemm/gemm.h"
+#include "lib/base/build_id.h"
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
 #include "remote/http_links.h"
@@ -97,6 +98,7 @@ void dfg_working_hello(const struct dfg_working *working, struct dfg_json_out *j
 {
 	uint32_t lanes = working->options.lanes;
 	dfg_json_key(json, "dfg"), dfg_json_string(json, DFG_VERSION);
+	dfg_json_key(json, "build"), dfg_json_string(json, dfg_build_id());
 	put_addresses(working->serving, json);
 	dfg_json_key(json, "products"), dfg_json_string(json, dfg_product_fingerprint());
 	if (lanes > 1)

@@ -1,3 +1,4 @@
+#include "lib/base/build_id.h"
 #include "remote/curl.h"
 #include "remote/http_links_private.h"
 
@@ -51,9 +52,9 @@ struct post {
 	struct curl_slist *headers;
 	long status;
 	bool paused;
-	bool said_all;    /* whether it had no more to write at the last check */
-	int no_socket;    /* errno, if the system gave no socket; else 0 */
-	char version[24]; /* of the peer, from an answer that refuses ours; "": not known */
+	bool said_all;               /* whether it had no more to write at the last check */
+	int no_socket;               /* errno, if the system gave no socket; else 0 */
+	char version[24], build[48]; /* of the peer, from an answer that refuses ours; "": not known */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -206,6 +207,8 @@ static struct dfg_err *refused(const struct post *post)
 		return DFG_ERR(DFG_REFUSED, "refused the connection: it already has a link to %s",
 			dfg_peer_words(post->client->http->self).s);
 	case 505:
+		if (!strcmp(post->version, DFG_VERSION) && !dfg_build_ids_agree(post->build, dfg_build_id()))
+			return dfg_build_check(post->build);
 		return DFG_ERR(DFG_PROTOCOL, "runs dfg %s, but this is dfg %s: install the same version on all hosts",
 			*post->version ? post->version : "of another protocol", DFG_VERSION);
 	default:
@@ -213,17 +216,16 @@ static struct dfg_err *refused(const struct post *post)
 	}
 }
 
-/* "dfg-version: 0.1.0": it goes into a message, so that only the characters of a version are taken. */
-static void take_version(struct post *post, const char *bytes, size_t count)
+/* "dfg-version: 0.1.0": it goes into a message, so that only the characters of a version or a build are taken. */
+static void take_word(const char *name, const char *bytes, size_t count, char *out, size_t capacity)
 {
-	static const char name[] = "dfg-version: ";
-	size_t at = sizeof name - 1, length = 0;
-	if (count < at || memcmp(bytes, name, at))
+	size_t at = strlen(name), length = 0;
+	if (count < at || memcmp(bytes, name, at) != 0)
 		return;
-	while (at + length < count && length + 1 < sizeof post->version &&
-		   (isalnum((unsigned char)bytes[at + length]) || strchr(".+-", bytes[at + length])))
+	while (at + length < count && length + 1 < capacity && bytes[at + length] &&
+		   (isalnum((unsigned char)bytes[at + length]) || strchr(".+-_", bytes[at + length])))
 		length++;
-	snprintf(post->version, sizeof post->version, "%.*s", (int)length, bytes + at);
+	snprintf(out, capacity, "%.*s", (int)length, bytes + at);
 }
 
 static size_t header_callback(char *bytes, size_t size, size_t count, void *arg)
@@ -232,7 +234,8 @@ static size_t header_callback(char *bytes, size_t size, size_t count, void *arg)
 	(void)size;
 	if (count >= 7 && !memcmp(bytes, "HTTP/1.", 7)) /* over TLS, the peer may choose HTTP/1.1 */
 		dfg_exchange_breaks(post->exchange, DFG_ERR(DFG_PROTOCOL, "speaks HTTP/1, not HTTP/2"));
-	take_version(post, bytes, count);
+	take_word("dfg-version: ", bytes, count, post->version, sizeof post->version);
+	take_word("dfg-build: ", bytes, count, post->build, sizeof post->build);
 	if (count == 2 && post->status && post->status != 200) /* the end of the header */
 		dfg_exchange_breaks(post->exchange, refused(post));
 	if (count < 12 || memcmp(bytes, "HTTP/2 ", 7) || !isdigit((unsigned char)bytes[7]))
@@ -479,6 +482,7 @@ static bool set_headers(struct post *post)
 	snprintf(number, sizeof number, "%u", post->client->http->self);
 	bool good = add_header(post, "authorization", bearer) && add_header(post, "dfg-peer", number) &&
 				add_header(post, "dfg-link", "1") && add_header(post, "dfg-version", DFG_VERSION) &&
+				add_header(post, "dfg-build", dfg_build_id()) &&
 				add_header(post, "content-type", "application/octet-stream") && add_header(post, "expect", "") &&
 				add_header(post, "accept", "");
 	explicit_bzero(bearer, sizeof bearer);

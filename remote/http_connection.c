@@ -1,6 +1,9 @@
 #include "remote/http_connection.h"
 
+#include "lib/base/build_id.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -94,6 +97,13 @@ static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, v
 	return 0;
 }
 
+static bool is_own_build(const uint8_t *value, size_t length)
+{
+	char id[64];
+	snprintf(id, sizeof id, "%.*s", length < sizeof id ? (int)length : 0, (const char *)value);
+	return dfg_build_ids_agree(id, dfg_build_id());
+}
+
 static int take_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length,
 	const uint8_t *value, size_t length, uint8_t flags, void *arg)
 {
@@ -115,6 +125,8 @@ static int take_header(nghttp2_session *session, const nghttp2_frame *frame, con
 		request->is_version = is(value, length, "1");
 	else if (is(name, name_length, "dfg-version"))
 		request->is_other_version = !is(value, length, DFG_VERSION);
+	else if (is(name, name_length, "dfg-build"))
+		request->is_other_build = !is_own_build(value, length);
 	else if (is(name, name_length, "authorization"))
 		request->has_secret = is_secret(connection->server->http->secret, value, length);
 	else if (is(name, name_length, "dfg-peer"))
@@ -124,10 +136,12 @@ static int take_header(nghttp2_session *session, const nghttp2_frame *frame, con
 
 void dfg_http_connection_answer(struct dfg_http_connection *connection, const char *status)
 {
+	const char *build = dfg_build_id();
 	const nghttp2_nv field[] = {{(uint8_t *)":status", (uint8_t *)status, 7, 3, NGHTTP2_NV_FLAG_NONE},
-		{(uint8_t *)"dfg-version", (uint8_t *)DFG_VERSION, 11, sizeof DFG_VERSION - 1, NGHTTP2_NV_FLAG_NONE}};
+		{(uint8_t *)"dfg-version", (uint8_t *)DFG_VERSION, 11, sizeof DFG_VERSION - 1, NGHTTP2_NV_FLAG_NONE},
+		{(uint8_t *)"dfg-build", (uint8_t *)build, 9, strlen(build), NGHTTP2_NV_FLAG_NONE}};
 	bool tells = !strcmp(status, "505"); /* which only a peer with the secret gets */
-	dfg_nghttp2_submit_response(connection->session, connection->request.stream, field, tells ? 2 : 1, NULL);
+	dfg_nghttp2_submit_response(connection->session, connection->request.stream, field, tells ? 3 : 1, NULL);
 	end(connection, NULL);
 }
 
@@ -190,7 +204,7 @@ static void decide(struct dfg_http_connection *connection)
 	const struct dfg_request *request = &connection->request;
 	if (!request->has_secret)
 		dfg_http_connection_answer(connection, "401");
-	else if (!request->is_version || request->is_other_version)
+	else if (!request->is_version || request->is_other_version || request->is_other_build)
 		dfg_http_connection_answer(connection, "505");
 	else if (!request->is_post || !request->is_link || !request->has_peer)
 		dfg_http_connection_answer(connection, "404");

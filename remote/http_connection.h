@@ -58,7 +58,7 @@ struct dfg_http_connection {
 		int32_t stream;
 		size_t header_bytes;
 		unsigned fields;
-		bool is_post, is_link, is_version, is_other_version, has_secret, has_peer;
+		bool is_post, is_link, is_version, is_other_version, is_other_build, has_secret, has_peer;
 		uint32_t peer;
 	} request;
 	struct dfg_exchange *exchange;

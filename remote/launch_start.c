@@ -1,6 +1,7 @@
 #include "remote/launch_private.h"
 
 #include "formats/json.h"
+#include "lib/base/build_id.h"
 #include "lib/base/io.h"
 
 #include <netdb.h>
@@ -61,7 +62,7 @@ static struct dfg_err *read_lanes(struct dfg_launch *launch, uint32_t number, co
 	return NULL;
 }
 
-/* {"dfg": VERSION, "address": "127.0.0.1:41234", "fingerprint": "sha256:..", "shm": "..", "products": "fma"} */
+/* {"dfg": VERSION, "build": "x86_64-..", "address": "127.0.0.1:41234", "fingerprint": "sha256:..", "shm": "..", "products": "fma"} */
 struct dfg_err *dfg_launch_read_hello(struct dfg_launch *launch, uint32_t number, const char *line)
 {
 	struct dfg_arena arena = {0};
@@ -76,7 +77,7 @@ struct dfg_err *dfg_launch_read_hello(struct dfg_launch *launch, uint32_t number
 		err = no_hello(launch, line);
 	} else if (!err && strcmp(version, DFG_VERSION)) {
 		err = DFG_ERR(DFG_PROTOCOL, "runs dfg %s, but this is dfg %s", version, DFG_VERSION);
-	} else if (!err) {
+	} else if (!err && !(err = dfg_build_check(word(json, "build")))) {
 		snprintf(launch->worker_process[number].products, sizeof launch->worker_process[number].products, "%s",
 			word(json, "products"));
 		err = read_addresses(launch, number, json);
