@@ -1,49 +1,18 @@
 #include "kernels/random.h"
 
+#include "kernels/random_words.h"
 #include "kernels/shape_rules.h"
 #include "kernels/math.h"
-#include "kernels/special.h"
 #include "lib/graph/half.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#define TWO_PI 6.283185307179586
 
 static struct dfg_philox at(const struct dfg_random *random, uint64_t block)
 {
 	struct dfg_philox philox = random->philox;
 	dfg_philox_skip(&philox, block);
 	return philox;
-}
-
-/* A number in [0, 1): the word's low bits are the fraction of a number in [1, 2), from which 1 is subtracted. */
-static float unit_f32(uint32_t word)
-{
-	return float_of_bits(0x3f800000u | (word & 0x007fffffu)) - 1;
-}
-
-static double unit_f64(uint32_t high, uint32_t low)
-{
-	uint64_t bits = UINT64_C(0x3ff0000000000000) | (uint64_t)(high & 0x000fffffu) << 32 | low;
-	return double_of_bits(bits) - 1;
-}
-
-/* Two normal numbers from two uniform ones (Box and Muller). */
-static void normal_f32(const uint32_t *word, float out[2])
-{
-	float u = unit_f32(word[0]), angle = (float)(TWO_PI * (double)unit_f32(word[1]));
-	float radius = __builtin_sqrtf(-2 * log_f32(u < 1e-7f ? 1e-7f : u));
-	out[0] = (float)dfg_math_sin((double)angle) * radius;
-	out[1] = (float)dfg_math_cos((double)angle) * radius;
-}
-
-static void normal_f64(const uint32_t *word, double out[2])
-{
-	double u = unit_f64(word[0], word[1]), angle = TWO_PI * unit_f64(word[2], word[3]);
-	double radius = __builtin_sqrt(-2 * log_f64(u < 1e-7 ? 1e-7 : u));
-	out[0] = dfg_math_sin(angle) * radius;
-	out[1] = dfg_math_cos(angle) * radius;
 }
 
 static void put_f32(struct dfg_tensor *out, int64_t i, float value)

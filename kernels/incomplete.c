@@ -220,6 +220,14 @@ static double betainc_f64(double a, double b, double x)
 	return 1 - beta_factor(b, a, 1 - x) / b * beta_fraction(b, a, 1 - x);
 }
 
+/* The slope of a gamma number by a, where the distribution function is constant. */
+static double random_gamma_grad_f64(double a, double x)
+{
+	if (x == 0)
+		return 0;
+	return -igamma_grad_a_f64(a, x) / exp_f64((a - 1) * log_f64(x) - x - dfg_math_lgamma(a));
+}
+
 #define NARROW(function)                                    \
 	static float function##_f32(float a, float x)           \
 	{                                                       \
@@ -228,6 +236,7 @@ static double betainc_f64(double a, double b, double x)
 NARROW(igamma)
 NARROW(igammac)
 NARROW(igamma_grad_a)
+NARROW(random_gamma_grad)
 
 static float betainc_f32(float a, float b, float x)
 {
@@ -272,5 +281,7 @@ BINARY_AS(Igammac, OF_A_AND_X, float, 0, OF_FLOAT(igammac, x)(x, y),
 	"da, dx = -(dz * IgammaGradA(a, x)), -(dz * " DENSITY ")", "regularized upper incomplete gamma function: 1 - Igamma")
 BINARY_AS(IgammaGradA, OF_A_AND_X, float, 0, OF_FLOAT(igamma_grad_a, x)(x, y),
 	NULL, "derivative of Igamma by a", .gradient_fn = gradient_of_slope)
+BINARY_AS(RandomGammaGrad, "(alpha: T, sample: T) -> (output: T)", float, DFG_NO_GRADIENT,
+	OF_FLOAT(random_gamma_grad, x)(x, y), NULL, "derivative by alpha of numbers that RandomGamma has drawn")
 TERNARY_AS(Betainc, "(a: T, b: T, x: T) -> (z: T)", float, 0, OF_FLOAT(betainc, x)(x, y, z),
 	NULL, "regularized incomplete beta function", .gradient_fn = betainc_gradient, .shape = betainc_shape)

@@ -86,27 +86,40 @@ static struct dfg_err *run_stateless(struct dfg_kernel *ctx, struct dfg_random *
 
 enum { SHAPE, KEY, COUNTER, ALG, MINVAL };
 
-static struct dfg_err *read_philox(struct dfg_kernel *ctx, struct dfg_philox *out_philox)
+struct dfg_err *dfg_random_check_algorithm(int64_t number)
 {
-	const struct dfg_tensor *key = dfg_kernel_input(ctx, KEY), *counter = dfg_kernel_input(ctx, COUNTER),
-							*alg = dfg_kernel_input(ctx, ALG);
+	if (number == PHILOX || number == AUTOMATIC)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "random algorithm %lld is unknown, expected 1 (Philox)", (long long)number);
+}
+
+struct dfg_err *dfg_random_key(struct dfg_kernel *ctx, int i, struct dfg_philox *out_philox)
+{
+	const struct dfg_tensor *key = dfg_kernel_input(ctx, i), *counter = dfg_kernel_input(ctx, i + 1),
+							*alg = dfg_kernel_input(ctx, i + 2);
 	if (dfg_shape_count(&key->shape) != 1 || counter->shape.rank != 1 || counter->shape.dim[0] < 2 ||
 		dfg_shape_count(&alg->shape) != 1)
-		return DFG_ERR(DFG_DATA, "key, counter and alg have shape %s, %s and %s, expected [1], [2] and a scalar",
+		return DFG_ERR(DFG_DATA, "key, counter and alg are %s, %s and %s, expected [1], [2] and a scalar",
 			dfg_shape_words(&key->shape).s, dfg_shape_words(&counter->shape).s, dfg_shape_words(&alg->shape).s);
-	int64_t number = dfg_tensor_int(alg, 0);
-	if (number != PHILOX && number != AUTOMATIC)
-		return DFG_ERR(DFG_DATA, "random algorithm %lld is unknown, expected 1 (Philox)", (long long)number);
-	split(*(const uint64_t *)key->data, out_philox->key);
-	split(((const uint64_t *)counter->data)[0], out_philox->counter);
-	split(((const uint64_t *)counter->data)[1], out_philox->counter + 2);
+	DFG_TRY(dfg_random_check_algorithm(dfg_tensor_int(alg, 0)));
+	*out_philox = dfg_random_at(
+		((const uint64_t *)counter->data)[0], ((const uint64_t *)counter->data)[1], *(const uint64_t *)key->data);
 	return NULL;
+}
+
+struct dfg_philox dfg_random_at(uint64_t counter_low, uint64_t counter_high, uint64_t key)
+{
+	struct dfg_philox philox;
+	split(key, philox.key);
+	split(counter_low, philox.counter);
+	split(counter_high, philox.counter + 2);
+	return philox;
 }
 
 static struct dfg_err *by_key(struct dfg_kernel *ctx, dfg_random_fn *fill)
 {
 	struct dfg_random random = {0};
-	DFG_TRY(read_philox(ctx, &random.philox));
+	DFG_TRY(dfg_random_key(ctx, KEY, &random.philox));
 	if (ctx->call->n_in > MINVAL)
 		DFG_TRY(dfg_random_bounds(ctx, MINVAL, &random));
 	return run_stateless(ctx, &random, fill);

@@ -30,9 +30,25 @@ DFG_MUST_CHECK struct dfg_err *dfg_random_bounds(struct dfg_kernel *ctx, int i, 
 /* The stream of the seed in input i, a vector of two. */
 DFG_MUST_CHECK struct dfg_err *dfg_random_seed(struct dfg_kernel *ctx, int i, struct dfg_philox *out_philox);
 
+/* The stream of the key, counter and algorithm in inputs i to i + 2. */
+DFG_MUST_CHECK struct dfg_err *dfg_random_key(struct dfg_kernel *ctx, int i, struct dfg_philox *out_philox);
+
+/* The stream of a key from a place, whose number has 128 bits. */
+struct dfg_philox dfg_random_at(uint64_t counter_low, uint64_t counter_high, uint64_t key);
+
+/* DFG_DATA if TensorFlow's number of a random algorithm is not that of Philox. */
+DFG_MUST_CHECK struct dfg_err *dfg_random_check_algorithm(int64_t number);
+
 /*
  * The stream of an op whose first attributes are seed and seed2, from where its last execution left it. This execution
  * takes that many blocks of four words.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_random_stream(
 	struct dfg_kernel *ctx, uint64_t blocks, struct dfg_philox *out_philox);
+
+/*
+ * Output 0 has the shape that input `shape` gives, whose last dimensions are those to which the parameters broadcast, the
+ * inputs from `first` on. The index, in a parameter, of element `member` of the shape to which they broadcast.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_random_ending_shape(struct dfg_infer *node, int shape, int first);
+int64_t dfg_random_broadcast_index(const struct dfg_shape *parameter, const struct dfg_shape *batch, int64_t member);

@@ -1,44 +1,12 @@
 /* Random choices: classes drawn by their logits, and rows in random order; the words are used as TensorFlow uses them. */
-#include "kernels/math.h"
 #include "kernels/random.h"
+#include "kernels/random_words.h"
 #include "kernels/shape_rules.h"
 #include "kernels/strided_copy.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-/* The words of a stream, one at a time. */
-struct words {
-	struct dfg_philox philox;
-	uint32_t word[4];
-	int used;
-};
-
-static struct words words_of(struct dfg_philox philox)
-{
-	return (struct words){.philox = philox, .used = 4};
-}
-
-static uint32_t next_word(struct words *words)
-{
-	if (words->used == 4) {
-		dfg_philox_words(&words->philox, words->word);
-		dfg_philox_skip(&words->philox, 1);
-		words->used = 0;
-	}
-	return words->word[words->used++];
-}
-
-/* Uniform in [0, 1), of 52 random bits. */
-static double next_f64(struct words *words)
-{
-	const uint64_t high = next_word(words) & 0xfffff, low = next_word(words);
-	const uint64_t bits = UINT64_C(1023) << 52 | high << 32 | low;
-	double value;
-	memcpy(&value, &bits, sizeof value);
-	return value - 1;
-}
 
 /* Classes. */
 
@@ -93,7 +61,7 @@ static struct dfg_err *draw_classes(struct dfg_kernel *ctx, int64_t samples, str
 		dfg_convert(DFG_F64, row, logits->dtype, dfg_tensor_at(logits, r * classes), classes);
 		double total = accumulate(row, classes, row + classes);
 		for (int64_t s = 0; s < samples; s++)
-			put_class(out, r * samples + s, upper_bound(row + classes, classes, next_f64(words) * total));
+			put_class(out, r * samples + s, upper_bound(row + classes, classes, next_unit_word(words) * total));
 	}
 	return NULL;
 }

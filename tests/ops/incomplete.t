@@ -11,3 +11,5 @@ Betainc(f64([0.5, 2.0, 30.0, 300.0]), f64([0.5, 3.0, 40.0, 2.0]), f64([0.25, 0.5
 Betainc(1, 1, [0, 0.25, 1, -1, 2]) = [0, 0.25, 1, nan, nan]
 Betainc([0, 1], [1, -1], 0.5)      = [nan, nan]
 Betainc([1, 2], [1, 2, 3], 0.5)    : inputs with different shapes must be scalars, not [2] and [3]
+# Of an exponential number: minus the derivative of the distribution function by alpha, a series, divided by e^-x.
+RandomGammaGrad(f64([1, 1]), f64([0.5, 0]))                = [0.8069791168253182, 0]
