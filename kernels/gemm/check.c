@@ -13,6 +13,7 @@ static const struct shape {
 	{1, 150, 70, false, false, "one row"},
 	{5, 150, 70, false, false, "a few rows"},
 	{2, 40, 70, true, false, "a few rows by b transposed"},
+	{70, 3, 70, false, false, "a few columns"},
 	{20, 50, 70, false, false, "rows by panels of b"},
 	{20, 50, 70, true, false, "rows by panels of b transposed"},
 	{120, 70, 70, false, true, "rows by b packed"},

@@ -40,10 +40,20 @@ static inline bool is_few(const struct dfg_product *p)
 	return p->m > 1 && p->m <= FEW && p->b_column == 1;
 }
 
+/* The most rows by b turned whose sums stay in registers while b is transposed there. */
+enum { TURNED_ROWS = 4 };
+
+/* A few columns of many rows are computed as a few rows by a turned, where this many columns of it are taken together. */
+enum { COLUMNS_TOGETHER = 256 };
+static inline bool is_few_columns(const struct dfg_product *p)
+{
+	return p->n <= TURNED_ROWS && p->m >= 2 * FEW && p->a_column == 1 && p->k >= 16;
+}
+
 /* A few rows by b turned: its panels are wide and short, so that they stay in the first cache. */
 static inline bool is_turned_for_few(const struct dfg_product *p)
 {
-	return p->m <= 4 && p->b_column != 1;
+	return p->m <= TURNED_ROWS && p->b_column != 1;
 }
 
 #define INLINE __attribute__((always_inline))

@@ -141,10 +141,28 @@ TURNED_FUNCTION(2)
 TURNED_FUNCTION(3)
 TURNED_FUNCTION(4)
 
-/* Three rows of a or more also have lines in that set: they are left to the panels. */
-static inline int64_t turned_f32(const struct dfg_product *p, const float *a, const float *b, float *c)
+/* Rows of a that are a multiple of a page apart would also have lines in that set: theirs are interleaved in `to`. */
+static inline void turned_interleave(struct dfg_product *p, const float *a, float *to)
+{
+	for (int64_t s = 0; s < p->k; s++)
+		for (int64_t i = 0; i < p->m; i++)
+			to[s * p->m + i] = a[i * p->a_row + s * p->a_column];
+	p->a_row = 1;
+	p->a_column = p->m;
+}
+
+/* At most DFG_PRODUCT_CHAIN steps. */
+static int64_t turned_f32(const struct dfg_product *p, const float *a, const float *b, float *c)
 {
 	static int64_t (*const by_rows[])(const struct dfg_product *, const float *, const float *, float *) = {
 		turned_1, turned_2, turned_3, turned_4};
-	return p->b_row == 1 && (p->m < 3 || p->b_column % 1024) ? by_rows[p->m - 1](p, a, b, c) : 0;
+	struct dfg_product in_order = *p;
+	float copy[TURNED_ROWS * DFG_PRODUCT_CHAIN];
+	if (p->b_row != 1)
+		return 0;
+	if (p->m > 2 && p->a_row % 1024 == 0) {
+		turned_interleave(&in_order, a, copy);
+		a = copy;
+	}
+	return by_rows[p->m - 1](&in_order, a, b, c);
 }

@@ -64,7 +64,8 @@ static bool is_there(const struct dfg_product_variant *variant)
 static const int64_t sizes[][3] = {{1, 1, 1}, {1, 70, 300}, {1, 300, 21}, {2, 33, 5}, {3, 9, 17}, {4, 130, 257},
 	{5, 3, 0}, {13, 31, 2}, {15, 16, 8}, {97, 17, 300}, {100, 90, 40}, {200, 36, 260}, {3, 5, 4096}, {7, 34, 4097},
 	{2, 3, 8200}, {2, 67, 12300}, {1, 36, 20481}, {1, 41, 1024}, {2, 24, 2048}, {3, 18, 1024}, {4, 33, 100},
-	{1, 48, 4100}, {8, 300, 70}, {5, 1100, 33}, {3, 140, 4101}};
+	{1, 48, 4100}, {8, 300, 70}, {5, 1100, 33}, {3, 140, 4101}, {16, 1, 16}, {300, 2, 1024}, {75, 3, 33}, {41, 4, 2048},
+	{270, 4, 50}, {52, 1, 8193}, {90, 3, 4100}};
 enum { SIZES = sizeof sizes / sizeof *sizes, MOST = 900 * 1024, SLACK = 16 };
 
 static float *numbers(uint32_t seed)
@@ -210,7 +211,7 @@ static void gathered_rows_are_their_definition_to_the_bit(void **state)
 		struct dfg_product p = product(sizes[i / 4], i & 1, false, i & 2);
 		memcpy(a, whole, (size_t)(p.m * p.k) * sizeof *a);
 		memcpy(a_f64, whole_f64, (size_t)(p.m * p.k) * sizeof *a_f64);
-		int64_t a_at[200], c_at[200], elements = p.m * p.n;
+		int64_t a_at[300], c_at[300], elements = p.m * p.n;
 		for (int64_t r = 0; r < p.m; r++) { /* the rows in the opposite order */
 			a_at[r] = (p.m - 1 - r) * p.a_row;
 			c_at[r] = (p.m - 1 - r) * p.c_row;
