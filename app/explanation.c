@@ -108,6 +108,12 @@ static struct dfg_err *explain_nodes(
 	dfg_explain_replication_text(e, text);
 	for (uint32_t i = 0; i < e->loops.count; i++)
 		dfg_explain_loop_text(&e->loops.loop[i], true, text);
+	if (e->blocks && e->loops.count)
+		dfg_text_add(text,
+			"%u blocks, for at most as many workers: rows go to the worker that accesses them next; after a loop all "
+			"workers "
+			"get the rows that others have written\n",
+			e->blocks);
 	return dfg_text_check(text);
 }
 
@@ -138,6 +144,8 @@ static struct dfg_err *explain_document(
 	dfg_json_close(&json, ']');
 	dfg_json_key(&json, "bill"), dfg_explain_cost(estimate, &json);
 	dfg_explain_replication_json(e, &json);
+	if (e->blocks)
+		dfg_json_key(&json, "blocks"), dfg_json_uint(&json, e->blocks);
 	if (e->loops.count)
 		dfg_json_key(&json, "loops"), dfg_json_open(&json, '[');
 	for (uint32_t i = 0; i < e->loops.count; i++)

@@ -25,6 +25,7 @@ struct dfg_explained {
 	uint32_t replicas, shards;    /* 1 or more */
 	bool servers;                 /* the shards are added on parameter servers */
 	struct dfg_dependences loops; /* the parallel loops of the graph */
+	uint32_t blocks;              /* into which they are cut, for as many workers at most; 0: they are not */
 };
 
 /* Writes the line of text of one bucket, without its end: rule, bytes and tensors. start is a node that contributes. */

@@ -24,6 +24,7 @@ never grep -q "^hidden\|^slowest" err
 run --blocks 4 --save one.safetensors
 "$DFG" partition mf.pb --hosts local:4 --blocks 4 --explain -o plan >out
 has out "2d: space user[i], w stays (216 bytes); time item[i], h rotates (168 bytes)"
+has out "4 blocks, for at most as many workers"
 "$DFG" partition mf.pb --hosts local:2 --blocks 4 -o again
 cmp plan/manifest.json again/manifest.json
 cmp plan/w0.pb again/w0.pb
@@ -106,6 +107,9 @@ cmp one.safetensors many.safetensors
 has err "parallel loop 'go/ys' runs whole on each worker: it yields values"
 [ "$(wc -l <err)" = 1 ]
 
+# Random loops: most are divided.
+python3 "$ROOT/tests/programs/random_loops.py" --programs 8 --seed 9 --workers
+
 # Errors of one worker's rows, and options that do not fit.
 run_bad() { "$DFG" run sums.pb --feed k=i32[2]:0,9 --feed x=ones:f32[2,3] --target go --blocks 2 "$@"; }
 status 65 run_bad
@@ -118,3 +122,26 @@ status 2 run --blocks 4 --hosts local:2 --place 'w=w1'
 has err "every worker runs the whole graph"
 status 65 "$DFG" partition mf.pb --hosts local:3 --blocks 2 -o plan
 has err "3 workers, more than the 2 blocks"
+
+# A worker is killed during a pass, which begins with a pause: the run ends with 69, or starts again from the last checkpoint, to the same bits.
+sed 's/set squares = 0/set squares = f64(Dfg>Sleep(0.0, ms = 40))/' mf.dfg >slow.dfg
+"$DFG" build slow.dfg -o mf.pb
+kill_at() { # STATUS OPTIONS...: worker 1 is killed after step 3
+	wanted=$1
+	shift
+	rm -f steps.jsonl
+	"$DFG" run mf.pb $(feeds) --target sgd --blocks 4 --steps 8 --hosts local:3 --metrics steps.jsonl "$@" >out 2>err &
+	within grep -qs '"step":3' steps.jsonl
+	for pid in $(cat /proc/$!/task/*/children); do
+		if tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -- "--number 1 "; then kill -KILL "$pid"; fi
+	done
+	got=0
+	wait $! || got=$?
+	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted"; cat err; exit 1; }
+}
+kill_at 69
+has err "w1: ended by signal 9"
+run --blocks 4 --steps 8 --save one.safetensors
+kill_at 0 --restarts 2 --checkpoint ck --every 2 --save many.safetensors
+has err "restarting from the last checkpoint"
+cmp one.safetensors many.safetensors

@@ -1,7 +1,9 @@
 """Random parallel loops: in blocks, iterations one at a time and in slices give the same bits; and where no order of units
 differs from that of the iterations, the values of the plain run.
 
-    random_loops.py [--programs N] [--seed S]        DFG names the program
+    random_loops.py [--programs N] [--seed S] [--workers]        DFG names the program
+
+With --workers, fewer loops yield, and workers that divide the blocks give the same bits too.
 """
 
 import argparse
@@ -70,7 +72,7 @@ class Program:
         ] + 3 * [lambda: f"set {w}[{self.draw.choice(rows[w])}] {self.draw.choice(['+=', '=', '-='])} {self.vector(3)} * 0.25"]
         return self.draw.choice(forms)()
 
-    def text(self, ordered):
+    def text(self, ordered, yields):
         shared = self.draw.choice([["a[i]"], ["a[i]", "b[i]"], ["i"], ["a[i] + 1", "a[i]"], ["i + 1", "i"], ["b[i]"]])
         rows = {"w": ["a[i]"], "u": ["b[i]"]} if self.draw.random() < 0.5 else {"w": shared, "u": shared}
         lines = []
@@ -79,10 +81,12 @@ class Program:
             lines.append(f"v{k} = {w}[{self.draw.choice(rows[w])}]")
             self.vectors.append(f"v{k}")
         lines += [self.update(rows) for _ in range(self.draw.randrange(1, 4))]
-        lines.append(f"yield {self.scalar(2)}")
+        if yields:
+            lines.append(f"yield {self.scalar(2)}")
         body = "".join(f"        {line}\n" for line in lines)
         options = " with (ordered)" if ordered else ""
-        return f"{HEAD}target go {{\n    out = parallel for i in 0..n{options} {{\n{body}    }}\n    set total[0] = sum(out)\n}}\n"
+        out, use = ("out = ", "sum(out)") if yields else ("", "sum(w) + sum(z) + s")
+        return f"{HEAD}target go {{\n    {out}parallel for i in 0..n{options} {{\n{body}    }}\n    set total[0] = {use}\n}}\n"
 
 
 def run(*words):
@@ -95,9 +99,18 @@ def expect(holds, text, words, what):
         raise SystemExit(f"{text}\n{' '.join(words)}\n{what}")
 
 
-def check(draw):
+def check_workers(draw, text, words, blocks):
+    workers = draw.randrange(1, int(blocks) + 1)
+    words = words + ["--hosts", f"local:{workers}", "--timeout", "60", "--save", "workers.safetensors"]
+    many = run(*words)
+    expect(not many[0], text, words, many[2])
+    with open("slices.safetensors", "rb") as one, open("workers.safetensors", "rb") as other:
+        expect(one.read() == other.read(), text, words, "workers and one process differ")
+
+
+def check(draw, workers):
     ordered = draw.random() < 0.3
-    text = Program(draw).text(ordered)
+    text = Program(draw).text(ordered, not workers or draw.random() < 0.2)
     with open("loop.dfg", "w") as file:
         file.write(text)
     status, _, err = run("build", "loop.dfg", "-o", "loop.pb")
@@ -118,6 +131,8 @@ def check(draw):
     expect("one iteration at a time" not in slices[2], text, words, slices[2])
     with open("slices.safetensors", "rb") as one, open("singly.safetensors", "rb") as other:
         expect(one.read() == other.read(), text, words, "slices and single iterations differ")
+    if workers:
+        check_workers(draw, text, words, blocks)
     if family != "2d" or ordered or blocks == "1":
         same = run("diff", "plain.safetensors", "slices.safetensors", "--rtol", "1e-4", "--atol", "1e-4")
         expect(not same[0], text, words, same[1])
@@ -127,9 +142,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", action="store_true")
     options = parser.parse_args()
     for number in range(options.programs):
-        check(random.Random(options.seed * 1000003 + number))
+        check(random.Random(options.seed * 1000003 + number), options.workers)
 
 
 main()

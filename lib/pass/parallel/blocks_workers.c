@@ -10,9 +10,15 @@ static const struct dfg_graph *graph_of(const struct dfg_blocking *k)
 	return k->batch.builder->graph;
 }
 
-static bool carries_handle(const struct dfg_blocking *k, const struct dfg_loop_variable *v)
+/* Whether the variable has one value in all iterations, such as a handle: it is carried to order accesses. */
+static bool only_orders(const struct dfg_blocking *k, const struct dfg_loop_variable *v)
 {
-	return v->merge != DFG_NONE && dfg_batch_fact(&k->batch, (struct dfg_edge){v->merge, 0})->dtype == DFG_RESOURCE;
+	if (v->next == DFG_NONE)
+		return false;
+	struct dfg_edge value = graph_of(k)->node[v->next].in[0];
+	while (dfg_node_role(&graph_of(k)->node[value.node]) == DFG_IDENTITY)
+		value = graph_of(k)->node[value.node].in[0];
+	return value.node == v->switch_node && value.port == 1;
 }
 
 /* The loop variable that carries the handle by which all accesses to the array go; NULL: there is none. */
@@ -74,7 +80,7 @@ struct dfg_err *dfg_blocking_divide(struct dfg_blocking *k, const char **out_why
 		return NULL;
 	for (uint32_t i = 0; i < k->frame->n_variable && !*out_why; i++) {
 		const struct dfg_loop_variable *v = &k->frame->variable[i];
-		if (!carries_handle(k, v) && !dfg_blocking_is_counter(k, v))
+		if (!only_orders(k, v) && !dfg_blocking_is_counter(k, v))
 			*out_why = "it yields values, or carries them from one iteration to the next";
 	}
 	if (!*out_why)
@@ -135,6 +141,26 @@ static void joined_variables(const struct dfg_blocking *k, struct dfg_edge *in, 
 			in[(*n)++] = k->total[a];
 }
 
+/* The Exits after which the arrays and the partial results have their values. */
+static uint32_t find_exits(const struct dfg_blocking *k, uint32_t *out_exit)
+{
+	const struct dfg_loop_dependences *loop = k->batch.loop;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < k->frame->n_variable; i++) {
+		const struct dfg_loop_variable *v = &k->frame->variable[i], *of;
+		bool is_needed = false;
+		for (uint32_t a = 0; a < loop->n_access; a++) {
+			if (!loop->array[loop->access[a].array].is_written)
+				continue;
+			dfg_blocking_handle(k, graph_of(k)->node[loop->access[a].node].in[0], &of);
+			is_needed |= of == v || !of;
+		}
+		if (is_needed)
+			count += dfg_blocking_exits(k, v, out_exit + count);
+	}
+	return count;
+}
+
 struct dfg_err *dfg_blocking_join(struct dfg_blocking *k)
 {
 	struct dfg_batch *b = &k->batch;
@@ -153,7 +179,7 @@ struct dfg_err *dfg_blocking_join(struct dfg_blocking *k)
 	const struct dfg_attr attr[] = {
 		DFG_ATTR_I("channel", k->number), DFG_ATTR_I("M", k->n_moved), DFG_ATTR_I("V", n - k->n_moved)};
 	DFG_TRY(dfg_coordinates_node(&k->coordinates, "Dfg>JoinRows", in, n, attr, 3, &join));
-	uint32_t exits = dfg_blocking_exits(k, NULL, exit);
+	uint32_t exits = find_exits(k, exit);
 	DFG_TRY(dfg_blocking_after(k, join, exit, exits));
 	for (uint32_t a = 0; a < b->loop->n_access; a++)
 		if (k->total[a].node != DFG_NONE)
