@@ -152,26 +152,49 @@ static uint32_t parts_of_places(const struct dfg_placement *placement)
 	return parts;
 }
 
-struct dfg_err *dfg_replication_default(
-	struct dfg_replication *replication, const struct dfg_placement *placement, const struct dfg_report *report)
+/* Of a replica: the workers that the plan or --place has. *out_shards: those of the plan, or of the options. */
+static struct dfg_err *find_size(const struct dfg_replication *replication, const struct dfg_placement *placement,
+	const char *path, uint32_t *out_width, int64_t *out_shards)
+{
+	uint32_t shards = 0;
+	*out_width = parts_of_places(placement);
+	*out_shards = replication->shards;
+	if (!path || !dfg_plan_folder_is(path))
+		return NULL;
+	DFG_TRY(dfg_plan_folder_size(path, out_width, &shards));
+	*out_width = *out_width ? *out_width : 1;
+	*out_shards = shards > 1 ? shards : *out_shards;
+	return NULL;
+}
+
+static void note_replicas(const struct dfg_replication *replication, int64_t shards, const struct dfg_report *report)
+{
+	const char *sync = replication->sync ? replication->sync : "allreduce";
+	bool repeats = strcmp(sync, "async") && strcmp(sync, "quorum");
+	const char *s = replication->replicas == 1 ? "" : "s";
+	if (repeats)
+		dfg_report_note(report, "%lld replica%s; --shards %lld computes the same with any number of them",
+			(long long)replication->replicas, s, (long long)(shards ? shards : replication->replicas));
+	else
+		dfg_report_note(report, "%lld replica%s", (long long)replication->replicas, s);
+}
+
+struct dfg_err *dfg_replication_default(struct dfg_replication *replication, const struct dfg_placement *placement,
+	const char *path, const struct dfg_report *report)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_hosts hosts;
-	if ((!replication->sync && !placement->ranks) || replication->replicas || !placement->hosts)
+	uint32_t width;
+	int64_t shards;
+	bool replicated = replication->sync || replication->min_replicas || placement->ranks;
+	if (!replicated || replication->replicas || !placement->hosts)
 		return NULL;
+	DFG_TRY(find_size(replication, placement, path, &width, &shards));
 	struct dfg_err *err = dfg_placement_hosts(placement, &arena, &hosts);
 	if (!err) {
-		uint32_t width = parts_of_places(placement), workers = dfg_hosts_workers(&hosts);
+		uint32_t workers = dfg_hosts_workers(&hosts);
 		replication->replicas = workers > width ? workers / width : 1; /* what does not fit is told with the hosts */
-		const char *sync = replication->sync ? replication->sync : "allreduce";
-		bool repeats = strcmp(sync, "async") && strcmp(sync, "quorum");
-		const char *s = replication->replicas == 1 ? "" : "s";
-		if (repeats)
-			dfg_report_note(report, "%lld replica%s; --shards %lld computes the same with any number of them",
-				(long long)replication->replicas, s,
-				(long long)(replication->shards ? replication->shards : replication->replicas));
-		else
-			dfg_report_note(report, "%lld replica%s", (long long)replication->replicas, s);
+		note_replicas(replication, shards, report);
 	}
 	dfg_arena_release(&arena);
 	return err;

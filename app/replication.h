@@ -34,11 +34,12 @@ struct dfg_replication {
 DFG_MUST_CHECK struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm);
 
 /*
- * With --sync and without --replicas, sets the number of replicas: that of the hosts other than parameter servers,
- * divided by the workers that --place names.
+ * With --sync, --min-replicas or the ranks of a job, and without --replicas, sets the number of replicas: that of the hosts
+ * other than parameter servers, divided by the workers that a replica has: those of the plan, if `path` is one, or those that
+ * --place names. NULL: there is none.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_replication_default(
-	struct dfg_replication *replication, const struct dfg_placement *placement, const struct dfg_report *report);
+DFG_MUST_CHECK struct dfg_err *dfg_replication_default(struct dfg_replication *replication,
+	const struct dfg_placement *placement, const char *path, const struct dfg_report *report);
 
 /*
  * Checks the options, and sets the fields that are derived from them. DFG_USAGE for a value out of range or options that

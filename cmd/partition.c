@@ -153,7 +153,7 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--json requires --explain");
 	DFG_TRY(dfg_check_blocks());
 	if (!dfg_shared.blocks.blocks)
-		DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
+		DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, NULL, &dfg_stderr));
 	return dfg_replication_check(&dfg_shared.replication, true);
 }
 

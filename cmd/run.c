@@ -182,14 +182,14 @@ static struct dfg_err *check_pairs(void)
 	return NULL;
 }
 
-static struct dfg_err *check_options(void)
+static struct dfg_err *check_options(const char *path)
 {
 	DFG_TRY(check_needs());
 	DFG_TRY(check_pairs());
 	DFG_TRY(dfg_check_hosts_given());
 	DFG_TRY(dfg_check_blocks());
 	if (!dfg_shared.blocks.blocks)
-		DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
+		DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, path, &dfg_stderr));
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
 	DFG_TRY(dfg_replication_check_run(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
 	if (O.output && strcmp(O.output, "-"))
@@ -301,7 +301,7 @@ static struct dfg_err *run_with_ranks(char **operands, int *out_status)
 {
 	struct dfg_trace *trace = NULL;
 	dfg_globals.usage = true;
-	DFG_TRY(check_options());
+	DFG_TRY(check_options(*operands));
 	O.record = dfg_shared.replication.record;
 	O.replay = dfg_shared.replication.replay;
 	DFG_TRY(dfg_run_check_outputs(&O, *operands, dfg_globals.json));

@@ -291,7 +291,7 @@ static struct dfg_err *test_all(char **operands, int *out_status)
 	DFG_TRY(dfg_execution_session(&dfg_shared.execution, &test_options.session));
 	if (dfg_shared.replication.parts.count)
 		return DFG_ERR(DFG_USAGE, "--shard-variable is for dfg run and dfg partition");
-	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, &dfg_stderr));
+	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, NULL, &dfg_stderr));
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
 	if (dfg_shared.replication.quorum || dfg_shared.replication.async)
 		return DFG_ERR(DFG_USAGE, "--sync %s is for dfg run: it makes results depend on time",

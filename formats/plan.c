@@ -57,6 +57,19 @@ struct dfg_err *dfg_plan_folder_blocks(const char *path, uint32_t *out_blocks)
 	return err;
 }
 
+struct dfg_err *dfg_plan_folder_size(const char *path, uint32_t *out_workers, uint32_t *out_shards)
+{
+	static const char server[] = "/job:ps/";
+	struct dfg_plan_folder plan = {0};
+	struct dfg_err *err = read_manifest(path, &plan);
+	*out_workers = 0;
+	*out_shards = plan.shards;
+	for (uint32_t i = 0; i < plan.parts.parts && !err; i++)
+		*out_workers += strncmp(plan.device[i], server, sizeof server - 1) != 0;
+	dfg_plan_folder_close(&plan);
+	return err;
+}
+
 static struct dfg_err *open_part(const char *path, struct dfg_plan_folder *plan, uint32_t i)
 {
 	char name[24];

@@ -54,6 +54,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_open(const char *path, const stru
 	struct dfg_faults *faults, struct dfg_plan_folder *out_plan);
 void dfg_plan_folder_close(struct dfg_plan_folder *plan);
 
+/* From the manifest: the number of parts that are not on parameter servers, and of shards. */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_size(const char *path, uint32_t *out_workers, uint32_t *out_shards);
+
 /* The number of blocks of a plan, from its manifest. */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_blocks(const char *path, uint32_t *out_blocks);
 

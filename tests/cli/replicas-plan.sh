@@ -39,6 +39,21 @@ done
 run plan plan --hosts local:2 --replicas 2 --shards 6
 cmp alone.safetensors plan.safetensors
 
+# --min-replicas alone takes all hosts, as many a replica as the plan has parts.
+run plan plan --hosts local:3 --min-replicas 2
+has err '3 replicas; --shards 6 computes the same with any number of them'
+cmp alone.safetensors plan.safetensors
+status 0 "$DFG" partition train.pb --hosts local:2 --shards 6 --place 'v*=w1' -o pair
+[ -e pair/w1.pb ]
+run plan pair --hosts local:4 --min-replicas 1
+has err '2 replicas; --shards 6 computes the same with any number of them'
+cmp alone.safetensors plan.safetensors
+run plan train.pb --hosts local:4 --min-replicas 1 --place 'v*=w1' --shards 6
+has err '2 replicas; --shards 6'
+cmp alone.safetensors plan.safetensors
+status 65 "$DFG" run pair --hosts local:3 --min-replicas 1 --data x=@x.npy --data y=@y.npy --target train --batch 12
+has err 'the plan is for 2 workers, but --hosts has 3'
+
 # 13. The same plan each time; one shard leaves the plan as it was.
 status 0 "$DFG" partition train.pb --hosts local:4 --replicas 4 --shards 6 -o again
 diff -r plan again
