@@ -276,6 +276,7 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	struct dfg_distributed distributed;
 	struct dfg_launch_table table = {0};
 	DFG_TRY(dfg_blocks_of_plan(path, &dfg_shared.blocks));
+	DFG_TRY(dfg_check_blocks());
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, O.each ? NULL : &restarts,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,

@@ -26,7 +26,7 @@ static const struct dfg_opt options[] = {
 	{"kubernetes", .takes = "IMAGE", .text = &show_options.kubernetes,
 		.help = "Print a manifest of Kubernetes that runs a plan with this image."},
 	{"replicas", .takes = "R", .number = &show_options.replicas, .least = 1,
-		.help = "Of the plan, in that file or manifest (the number of its shards)."},
+		.help = "Of the plan, in that file or manifest (the number of its shards or blocks)."},
 	{"node", .takes = "NAME", .text = &show_options.node,
 		.help = "Explain one node of a graph, or print one array whole."},
 	{"head", .takes = "N", .number = &show_options.head, .least = 1, .help = "Print the first N rows of each array."},

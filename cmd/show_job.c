@@ -8,14 +8,15 @@
 enum { PORT = 7000, WAIT_SECONDS = 900, IMAGE_MOST = 500 };
 #define JOB "dfg"
 
-/* Workers of the plan's replicas; without --replicas there is one for each shard. */
+/* Workers of the plan's replicas; without --replicas there is one for each shard or block. */
 static struct dfg_err *count_workers(
 	const struct dfg_plan_folder *plan, const struct dfg_show_options *options, uint32_t *out_replicas)
 {
-	int64_t replicas = options->replicas ? options->replicas : plan->shards;
-	if (replicas > plan->shards)
-		return DFG_ERR(DFG_DATA, "--replicas %lld is more than the plan's %u shard%s", (long long)replicas,
-			plan->shards, plan->shards == 1 ? "" : "s");
+	uint32_t most = plan->blocks ? plan->blocks : plan->shards;
+	int64_t replicas = options->replicas ? options->replicas : most;
+	if (replicas > most)
+		return DFG_ERR(DFG_DATA, "--replicas %lld is more than the plan's %u %s%s", (long long)replicas, most,
+			plan->blocks ? "block" : "shard", most == 1 ? "" : "s");
 	if (replicas * plan->parts.parts > DFG_HOSTS_MOST)
 		return DFG_ERR(DFG_DATA, "%lld replicas of %u parts are more than %d workers", (long long)replicas,
 			plan->parts.parts, DFG_HOSTS_MOST);
@@ -33,13 +34,16 @@ static void put_host(const struct dfg_worker_host *host, struct dfg_text *out)
 static struct dfg_err *put_hostfile(
 	const struct dfg_plan_folder *plan, const struct dfg_show_options *options, struct dfg_text *out)
 {
-	uint32_t replicas, parts = plan->parts.parts;
+	uint32_t replicas = 0, parts = plan->parts.parts;
 	struct dfg_arena arena = {0};
 	struct dfg_hosts hosts = {0};
-	DFG_TRY(count_workers(plan, options, &replicas));
-	uint32_t workers = replicas * parts;
 	struct dfg_err *err =
 		options->hosts ? dfg_err_note(dfg_hosts_read(options->hosts, &arena, &hosts), "--hosts") : NULL;
+	if (!err)
+		err = count_workers(plan, options, &replicas);
+	if (!err && plan->blocks && options->hosts && !options->replicas && hosts.count < replicas)
+		replicas = hosts.count;
+	uint32_t workers = err ? 0 : replicas * parts;
 	if (!err && options->hosts && hosts.count != workers)
 		err = DFG_ERR(DFG_DATA, "--hosts has %u workers, but %u replica%s of %u part%s need %u", hosts.count, replicas,
 			replicas == 1 ? "" : "s", parts, parts == 1 ? "" : "s", workers);
@@ -145,6 +149,7 @@ static void put_workers(struct dfg_text *out, const char *image, uint32_t worker
 	put_volumes(out, false);
 }
 
+/* replicas 0: the workers divide blocks, and the hosts say how many there are. */
 static void put_launcher(struct dfg_text *out, const char *image, uint32_t replicas)
 {
 	char count[20], timeout[20];
@@ -154,8 +159,13 @@ static void put_launcher(struct dfg_text *out, const char *image, uint32_t repli
 	dfg_text_add(out, "  backoffLimit: 0\n  template:\n    spec:\n      restartPolicy: Never\n");
 	put_container(out, "launcher", image);
 	dfg_text_add(out, "        # The plan is /plan in the image. Add --data, --fetch, --target and so on.\n");
-	put_arguments(out, (const char *const[]){"run", "/plan", "--hosts", "/etc/dfg/hosts/hosts", "--secret-file",
-						   "/etc/dfg/secret/secret", "--replicas", count, "--timeout", timeout, NULL});
+	const char *words[] = {"run", "/plan", "--hosts", "/etc/dfg/hosts/hosts", "--secret-file", "/etc/dfg/secret/secret",
+		"--timeout", timeout, NULL, NULL, NULL};
+	if (replicas) {
+		words[6] = "--replicas", words[7] = count;
+		words[8] = "--timeout", words[9] = timeout;
+	}
+	put_arguments(out, words);
 	put_volumes(out, true);
 }
 
@@ -168,7 +178,7 @@ static struct dfg_err *put_kubernetes(
 	put_service(out, replicas * plan->parts.parts);
 	put_hosts(out, replicas * plan->parts.parts);
 	put_workers(out, options->kubernetes, replicas * plan->parts.parts);
-	put_launcher(out, options->kubernetes, replicas);
+	put_launcher(out, options->kubernetes, plan->blocks ? 0 : replicas);
 	return NULL;
 }
 

@@ -47,6 +47,9 @@ static struct dfg_err *put_summary(struct dfg_plan_folder *plan, struct dfg_text
 		nodes += plan->nodes[i];
 	dfg_text_add(out, "%u device%s, %" PRIu64 " nodes, %u transfer%s\n", plan->parts.parts,
 		plan->parts.parts == 1 ? "" : "s", nodes, plan->parts.transfers, plan->parts.transfers == 1 ? "" : "s");
+	if (plan->blocks)
+		dfg_text_add(out, "%u block%s of parallel loops, for at most as many workers, each of which has all nodes\n",
+			plan->blocks, plan->blocks == 1 ? "" : "s");
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		dfg_text_add(
 			out, "w%u  %s  %" PRIu64 " node%s\n", i, plan->device[i], plan->nodes[i], plan->nodes[i] == 1 ? "" : "s");
@@ -107,6 +110,8 @@ static struct dfg_err *put_json(struct dfg_plan_folder *plan, struct dfg_text *o
 {
 	struct dfg_json_out json = {.text = *out};
 	dfg_json_open(&json, '{');
+	if (plan->blocks)
+		dfg_json_key(&json, "blocks"), dfg_json_uint(&json, plan->blocks);
 	dfg_json_key(&json, "devices"), dfg_json_open(&json, '[');
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		put_device_json(plan, i, &json);

@@ -20,6 +20,14 @@ run --blocks 8 --hosts local:2 --fetch squares/read --stats >out 2>err # rows ar
 has err "messages w0>w1"
 never grep -q "^hidden\|^slowest" err
 
+# Batches, each of which has a schedule of its own: the most live bytes are a number of bytes.
+for name in user item rating; do "$DFG" run mf.pb $(feeds) --fetch $name -o $name.npy; done
+batches="--data user=@user.npy --data item=@item.npy --data rating=@rating.npy --batch 40 --target sgd --epochs 2"
+"$DFG" run mf.pb $batches --blocks 4 --save one.safetensors --stats 2>err
+awk '/^live_bytes/ { if ($2 > 1000000000) exit 1; n++ } END { exit n != 1 }' err
+timeout 120 "$DFG" run mf.pb $batches --blocks 4 --hosts local:2 --save many.safetensors
+cmp one.safetensors many.safetensors
+
 # A plan is cut once, for any number of workers up to that of the blocks, and each time with the same bytes.
 run --blocks 4 --save one.safetensors
 "$DFG" partition mf.pb --hosts local:4 --blocks 4 --explain -o plan >out
@@ -34,6 +42,16 @@ for workers in 1 3; do
 	timeout 120 "$DFG" run plan --hosts local:$workers $(feeds) --target sgd --save many.safetensors
 	cmp one.safetensors many.safetensors
 done
+"$DFG" show plan >out
+has out "4 blocks of parallel loops, for at most as many workers"
+"$DFG" show plan --hostfile --hosts local:3 >out
+[ "$(wc -l <out)" = 3 ]
+status 65 "$DFG" show plan --hostfile --hosts local:5
+status 65 "$DFG" show plan --kubernetes x --replicas 5
+has err "more than the plan's 4 blocks"
+"$DFG" show plan --kubernetes x >out
+never grep -q -- --replicas out
+status 2 "$DFG" run plan --hosts local:2 --replicas 2 $(feeds) --target sgd
 status 65 "$DFG" run plan --hosts local:5 $(feeds) --target sgd
 has err "5 workers, more than the 4 blocks"
 status 65 "$DFG" run plan --hosts local:2 --blocks 5 $(feeds) --target sgd

@@ -76,7 +76,9 @@ static struct dfg_err *copy_in(struct activation *activation, const struct dfg_t
 static struct dfg_err *account_buffers(struct activation *activation, const struct instruction *instruction)
 {
 	size_t alive = activation->program->alive[instruction - activation->program->code];
-	size_t live = alive + dfg_buffer_pool_used(activation->plan->session->buffers) - activation->before;
+	size_t used = dfg_buffer_pool_used(activation->plan->session->buffers);
+	/* a kernel may have released a buffer that it had kept since an earlier step */
+	size_t live = used > activation->before ? alive + used - activation->before : alive;
 	activation->live = live > activation->live ? live : activation->live;
 	activation->runner.took = false;
 	for (int i = 0; i < instruction->n_out; i++)
