@@ -216,6 +216,7 @@ static void find_needed(struct dfg_serving_job *job)
 		for (uint32_t k = 0; k < job->n_output; k++)
 			job->needed[i] |= job->live->out[job->output[k]].needs[i];
 	job->rows = shared_rows(job);
+	dfg_quick_prepare(job);
 }
 
 bool dfg_job_joins(const struct dfg_serving_job *first, const struct dfg_serving_job *job)

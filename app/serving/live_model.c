@@ -95,6 +95,7 @@ static struct dfg_err *find_outputs(struct dfg_live_model *live, struct walk *wa
 		if (!out->needs)
 			return dfg_no_memory("the model");
 		walk_from(walk, out->edge, out->needs);
+		dfg_quick_find(live, out, walk->seen, walk->number);
 	}
 	return NULL;
 }

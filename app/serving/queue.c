@@ -60,14 +60,6 @@ bool dfg_serving_push(struct dfg_serving_job *job)
 	return true;
 }
 
-void dfg_serving_settle(void *arg)
-{
-	struct dfg_serving *serving = arg;
-	for (int i = 0; i < serving->pushed && i < serving->n_threads; i++)
-		pthread_cond_signal(&serving->work);
-	serving->pushed = 0;
-}
-
 /* The rows of the jobs that could share a step with the first one, itself included, up to the limit. */
 static int64_t count_rows(const struct dfg_served *served)
 {
@@ -89,11 +81,11 @@ static uint64_t waits_until(const struct dfg_served *served)
 	return is_over || count_rows(served) >= options->most_batch ? 0 : until;
 }
 
-/* The first job and those that join it. */
-static struct dfg_serving_job *take_joined(struct dfg_served *served, uint64_t *out_count)
+/* The first job and those that join it, up to `most` rows. */
+static struct dfg_serving_job *take_joined(struct dfg_served *served, int64_t most, uint64_t *out_count)
 {
 	struct dfg_serving_job *first = take_at(served, &served->first), **last = &first->next;
-	int64_t rows = first->rows, most = served->serving->options.most_batch;
+	int64_t rows = first->rows;
 	*out_count = 1;
 	for (struct dfg_serving_job **at = &served->first; first->rows && *at && rows < most;) {
 		if (!dfg_job_joins(first, *at) || (*at)->rows > most - rows) {
@@ -106,6 +98,39 @@ static struct dfg_serving_job *take_joined(struct dfg_served *served, uint64_t *
 		++*out_count;
 	}
 	return first;
+}
+
+/* Runs the next step of a model on this thread, if it is quick. False: there is none. */
+static bool run_quick(struct dfg_served *served)
+{
+	struct dfg_serving *serving = served->serving;
+	struct dfg_serving_job *jobs = NULL;
+	uint64_t count = 0;
+	pthread_mutex_lock(&served->lock);
+	int64_t rows = served->first ? dfg_quick_rows(served->first) : 0;
+	if (rows && !waits_until(served))
+		jobs = take_joined(served, rows, &count);
+	pthread_mutex_unlock(&served->lock);
+	if (!jobs)
+		return false;
+	pthread_mutex_lock(&serving->lock);
+	serving->jobs -= count;
+	pthread_mutex_unlock(&serving->lock);
+	serving->pushed -= count < (uint64_t)serving->pushed ? (int)count : serving->pushed;
+	dfg_serving_run(jobs);
+	return true;
+}
+
+/* A thread is woken for each job that this one does not run itself. */
+void dfg_serving_settle(void *arg)
+{
+	struct dfg_serving *serving = arg;
+	for (size_t i = 0; i < serving->n_served && serving->pushed; i++)
+		while (run_quick(&serving->served[i]))
+			;
+	for (int i = 0; i < serving->pushed && i < serving->n_threads; i++)
+		pthread_cond_signal(&serving->work);
+	serving->pushed = 0;
 }
 
 /*
@@ -123,7 +148,7 @@ static struct dfg_serving_job *take_jobs(
 		bool may_run = served->first && !(serving->options.stateful && served->is_running);
 		uint64_t until = may_run ? waits_until(served) : 0;
 		if (may_run && !until)
-			jobs = take_joined(served, out_count);
+			jobs = take_joined(served, serving->options.most_batch, out_count);
 		if (until && (!*out_until || until < *out_until))
 			*out_until = until;
 		served->is_running |= jobs != NULL;

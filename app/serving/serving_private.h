@@ -21,6 +21,8 @@ struct dfg_serving_port {
 	bool *needs;                     /* of an output: which inputs it depends on */
 	struct dfg_row_verdict *verdict; /* of an output: whether requests may share a step that computes it */
 	struct dfg_array_stack stack;    /* of an output that stacks what a loop yields; others have no writers */
+	/* Of an output: its step cannot wait, and only shapes decide how long it takes; all these shapes are known: quick.c */
+	bool is_bounded, is_static;
 };
 
 /* A model with one set of weights. Requests hold references to it, so that newer weights can replace it meanwhile. */
@@ -33,6 +35,7 @@ struct dfg_live_model {
 	uint32_t n_in, n_out;
 	struct dfg_feeds feeds; /* the edges of the inputs, without values */
 	uint64_t version;       /* the step of its checkpoint; 1 without one */
+	atomic_size_t quick;    /* steps fed with this many bytes, or fewer, are quick: quick.c */
 };
 
 /* Requests of one kind, as /metrics counts them. */
@@ -109,6 +112,7 @@ struct dfg_serving_job {
 	uint32_t n_output;
 	bool *needed;          /* by input: an output depends on it */
 	int64_t rows;          /* of each input, if the job may share a step; 0: it may not */
+	size_t bounded_bytes;  /* of the inputs, if they bound the time of the step; 0: they do not */
 	uint64_t round;        /* its position among the waiting jobs: queue.c */
 	const char *id;        /* of KServe's protocol; NULL: none */
 	bool *is_binary;       /* of KServe's: whether a requested output is sent as bytes after the JSON */
@@ -168,6 +172,18 @@ void dfg_serving_settle(void *arg);
 
 /* Lets the next step of a model that writes state run. */
 void dfg_served_end_turn(struct dfg_served *served);
+
+/*
+ * quick.c: steps of a few microseconds, which the thread of the web server runs itself, because waking another takes longer.
+ *
+ * The walk that found the inputs of an output has given `seen` of the nodes on its way the number `walk`.
+ */
+void dfg_quick_find(struct dfg_live_model *live, struct dfg_serving_port *out, const uint32_t *seen, uint32_t walk);
+void dfg_quick_prepare(struct dfg_serving_job *job); /* sets bounded_bytes */
+/* Notes the time of a step. */
+void dfg_quick_learn(struct dfg_live_model *live, size_t bytes, uint64_t ns);
+/* The rows, of jobs of which this is the first, that a quick step can have; 0: it is not quick. */
+int64_t dfg_quick_rows(const struct dfg_serving_job *first);
 
 /* step.c: runs the jobs of a list in one step, answers and frees them. */
 void dfg_serving_run(struct dfg_serving_job *jobs);

@@ -63,8 +63,13 @@ struct dfg_err *dfg_fed_step_run(
 	struct dfg_step_control all = *control;
 	all.trace = traced.recorder ? dfg_serving_trace_event : NULL;
 	all.trace_arg = &traced;
+	size_t bytes = 0;
+	for (uint32_t i = 0; i < own->step.n_feed; i++)
+		bytes += dfg_tensor_bytes(&own->feeds[i]);
 	atomic_fetch_add(&jobs->served->serving->running, 1);
+	uint64_t begin = dfg_now();
 	struct dfg_err *err = dfg_plan_run_controlled(plan, own->feeds, &all, own->fetches);
+	dfg_quick_learn(jobs->live, bytes, dfg_now() - begin);
 	atomic_fetch_sub(&jobs->served->serving->running, 1);
 	dfg_serving_trace_end(&traced);
 	return err;

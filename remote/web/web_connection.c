@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* A connection without a request holds no buffer, so that thousands may be idle. */
-enum { READ_BYTES = 64 << 10, BODY_FIRST = 4 << 10, KEPT_OUT = 16 << 10, LINGER_MS = 2000 };
+enum { BODY_FIRST = 4 << 10, KEPT_OUT = 16 << 10, LINGER_MS = 2000 };
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 enum { PREFACE = sizeof preface - 1 };
@@ -156,7 +156,6 @@ void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg
 		dfg_web_http2_answer(connection, exchange);
 	else
 		dfg_web_http1_answer(connection, exchange);
-	dfg_web_connection_settle(connection);
 }
 
 bool dfg_web_exchange_reserve(struct dfg_web_exchange *exchange, size_t size)
@@ -220,32 +219,63 @@ static void receive(struct dfg_web_connection *connection)
 		dfg_web_http1_receive(connection);
 }
 
+/* Bytes that are left of what was read into the server's buffer move to one of the connection's own. */
+static void keep_input(struct dfg_web_connection *connection)
+{
+	const char *bytes = connection->in;
+	connection->in = NULL;
+	if (!connection->in_size || connection->is_dead)
+		return;
+	if (dfg_reserve(&connection->in, &connection->in_capacity, connection->in_size, 1))
+		memcpy(connection->in, bytes, connection->in_size);
+	else
+		dfg_web_connection_drop(connection);
+}
+
+static void drop_empty_input(struct dfg_web_connection *connection)
+{
+	if (connection->in_size)
+		return;
+	dfg_free(connection->in);
+	connection->in = NULL;
+	connection->in_capacity = 0;
+}
+
+/* Handles `count` bytes that have come and lie in the server's buffer. False: the connection is dead. */
+static bool take_input(struct dfg_web_connection *connection, size_t count)
+{
+	char *bytes = connection->web->input;
+	bool is_lent = !connection->tls && !connection->in_size;
+	drop_empty_input(connection);
+	if (connection->tls) {
+		if (!dfg_web_tls_open(connection, (uint8_t *)bytes, count))
+			return false;
+	} else if (is_lent) {
+		connection->in = bytes;
+		connection->in_size = count;
+	} else {
+		if (!dfg_reserve(&connection->in, &connection->in_capacity, connection->in_size + count, 1))
+			return false;
+		memcpy(connection->in + connection->in_size, bytes, count);
+		connection->in_size += count;
+	}
+	if (connection->in_size)
+		receive(connection);
+	if (is_lent)
+		keep_input(connection);
+	else
+		drop_empty_input(connection);
+	return true;
+}
+
 static void read_input(struct dfg_web_connection *connection)
 {
-	if (!dfg_reserve(&connection->in, &connection->in_capacity, connection->in_size + READ_BYTES, 1)) {
-		dfg_web_connection_drop(connection);
-		return;
-	}
-	uint8_t sealed[READ_BYTES];
-	ssize_t n =
-		recv(connection->fd, connection->tls ? (char *)sealed : connection->in + connection->in_size, READ_BYTES, 0);
-	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-		n = 0;
-	else if (n < 0)
-		dfg_web_connection_drop(connection);
-	else if (!n)
+	ssize_t n = recv(connection->fd, connection->web->input, DFG_WEB_READ_BYTES, 0);
+	bool waits = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+	if (!n)
 		end_input(connection);
-	if (n > 0 && !connection->tls)
-		connection->in_size += (size_t)n;
-	else if (n > 0 && !dfg_web_tls_open(connection, sealed, (size_t)n))
+	else if (!waits && (n < 0 || !take_input(connection, (size_t)n)))
 		dfg_web_connection_drop(connection);
-	if (!connection->is_dead && n > 0 && connection->in_size)
-		receive(connection);
-	if (!connection->is_dead && !connection->in_size) {
-		dfg_free(connection->in);
-		connection->in = NULL;
-		connection->in_capacity = 0;
-	}
 }
 
 void dfg_web_connection_event(struct dfg_web_connection *connection, uint32_t events)

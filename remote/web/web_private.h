@@ -12,6 +12,8 @@
 
 struct dfg_web_connection;
 
+enum { DFG_WEB_TICK_MS = 250, DFG_WEB_READ_BYTES = 64 << 10 };
+
 /* A request and, later, its answer. */
 struct dfg_web_exchange {
 	struct dfg_web_request request; /* first member */
@@ -93,9 +95,8 @@ struct dfg_web {
 	bool naps;            /* the thread waits for a millisecond only, so that a piece need not wake it */
 	pthread_cond_t moved; /* some of the pieces were sent, or a client is gone */
 	struct dfg_web_exchange *answered, **last_answered;
+	char input[DFG_WEB_READ_BYTES]; /* bytes that were read last, of any connection */
 };
-
-enum { DFG_WEB_TICK_MS = 250 };
 
 /*
  * web_server.c: adds to the list of answers, with the lock held. An urgent one is not one that waits for the end of a nap.
@@ -108,7 +109,8 @@ void dfg_web_wake(struct dfg_web *web);
 void dfg_web_connection_new(struct dfg_web *web, int fd); /* closes fd where memory is short */
 void dfg_web_connection_event(struct dfg_web_connection *connection, uint32_t events);
 void dfg_web_connection_tick(struct dfg_web_connection *connection, uint64_t now);
-void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange); /* takes it */
+/* Takes the exchange. The caller settles the connection then. */
+void dfg_web_connection_answer(struct dfg_web_connection *connection, struct dfg_web_exchange *exchange);
 void dfg_web_connection_settle(struct dfg_web_connection *connection); /* sends what there is */
 void dfg_web_connection_drop(struct dfg_web_connection *connection);   /* it is freed later */
 void dfg_web_connection_free(struct dfg_web_connection *connection);

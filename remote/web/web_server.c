@@ -84,16 +84,20 @@ static struct dfg_web_exchange *take_answered(struct dfg_web *web)
 	return first;
 }
 
+/* Answers of one connection that follow one another are sent together. */
 static void send_answers(struct dfg_web *web)
 {
 	for (struct dfg_web_exchange *exchange = take_answered(web), *next; exchange; exchange = next) {
+		struct dfg_web_connection *connection = exchange->connection;
 		next = exchange->next;
 		if (exchange->is_streamed)
 			dfg_web_stream_take(web, exchange);
-		else if (exchange->connection)
-			dfg_web_connection_answer(exchange->connection, exchange);
+		else if (connection)
+			dfg_web_connection_answer(connection, exchange);
 		else
 			dfg_web_exchange_free(exchange);
+		if (connection && (!next || next->connection != connection))
+			dfg_web_connection_settle(connection);
 	}
 }
 

@@ -103,8 +103,6 @@ void dfg_web_stream_take(struct dfg_web *web, struct dfg_web_exchange *exchange)
 	else if (exchange->has_all)
 		dfg_web_exchange_free(exchange);
 	dfg_text_release(&pieces);
-	if (connection)
-		dfg_web_connection_settle(connection);
 }
 
 static void set_unsent(struct dfg_web_exchange *exchange, size_t taken)
