@@ -28,7 +28,7 @@ static bool line_is_lost; /* there was no memory to print a line of the result *
 
 const struct dfg_opt dfg_global_options[] = {
 	{"quiet", 'q', .flag = &dfg_globals.quiet, .help = "Print only errors on stderr."},
-	{"verbose", 'v', .number = &dfg_globals.verbose, .help = "Print more; twice: even more."},
+	{"verbose", 'v', .number = &dfg_globals.verbose, .help = "Print more; -vv prints even more."},
 	{"color", .takes = "WHEN", .text = &color, .help = "Color output: auto, always or never."},
 	{"help", 'h', .flag = &dfg_globals.help, .help = "Print this help."},
 	{0},
@@ -150,6 +150,12 @@ static struct dfg_err *check_color(void)
 	return DFG_ERR(DFG_USAGE, "--color must be auto, always or never, not '%s'", color);
 }
 
+/* An error of an option or operand names the command, as it names no file. */
+static struct dfg_err *name_command(const struct dfg_cmd *cmd, struct dfg_err *err)
+{
+	return err && err->code == DFG_USAGE ? dfg_err_note(err, "dfg %s", cmd->name) : err;
+}
+
 static int run_command(const struct dfg_cmd *cmd, int argc, char **args)
 {
 	char **operands = dfg_zeros((size_t)argc + 1, sizeof *operands);
@@ -163,7 +169,7 @@ static int run_command(const struct dfg_cmd *cmd, int argc, char **args)
 	if (!err && dfg_globals.help)
 		dfg_help_command(cmd, stdout);
 	else if (!err)
-		err = cmd->run(operands, &status);
+		err = name_command(cmd, cmd->run(operands, &status));
 	else
 		dfg_globals.usage = true;
 	bool usage = dfg_globals.usage && err && err->code == DFG_USAGE;

@@ -75,12 +75,11 @@ struct dfg_err *dfg_command_unknown(const char *what, const char *name)
 static struct dfg_err *no_topic(const char *name)
 {
 	if (nearest_command(name))
-		return dfg_command_unknown("dfg help: no topic", name);
+		return dfg_command_unknown("no topic", name);
 	struct dfg_text text = {0};
 	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
 		dfg_text_add(&text, "%s, ", (*c)->name);
-	struct dfg_err *err =
-		DFG_ERR(DFG_USAGE, "dfg help: no topic '%s'; there are %sexit, std", name, text.s ? text.s : "");
+	struct dfg_err *err = DFG_ERR(DFG_USAGE, "no topic '%s'; there are %sexit, std", name, text.s ? text.s : "");
 	dfg_text_release(&text);
 	return err;
 }
@@ -132,8 +131,8 @@ static struct dfg_err *help_library(const char *word)
 	if (topic.found)
 		return NULL;
 	if (topic.nearest.best)
-		return DFG_ERR(DFG_USAGE, "dfg help std: no '%s' in the library; did you mean '%s'?", word, topic.nearest.best);
-	return DFG_ERR(DFG_USAGE, "dfg help std: no '%s' in the library; 'dfg help std' lists all", word);
+		return DFG_ERR(DFG_USAGE, "no '%s' in the library; did you mean '%s'?", word, topic.nearest.best);
+	return DFG_ERR(DFG_USAGE, "no '%s' in the library; 'dfg help std' lists all", word);
 }
 
 static struct dfg_err *help(char **operands, int *out_status)
@@ -146,7 +145,7 @@ static struct dfg_err *help(char **operands, int *out_status)
 	if (!strcmp(*operands, "std"))
 		return help_library(operands[1]);
 	if (operands[1])
-		return DFG_ERR(DFG_USAGE, "dfg help %s takes no further operand, such as '%s'", *operands, operands[1]);
+		return DFG_ERR(DFG_USAGE, "topic %s takes no further operand, such as '%s'", *operands, operands[1]);
 	if (!strcmp(*operands, "exit")) {
 		print_codes();
 		return NULL;

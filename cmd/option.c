@@ -71,8 +71,10 @@ static struct dfg_err *set_number(const struct dfg_opt *o, const char *text)
 	else
 		*o->number = strtoll(text, &end, 10);
 	bool below = o->real ? !(*o->real >= (double)o->least) : *o->number < o->least;
-	if (end == text || *end || errno)
+	if (end == text || *end)
 		return DFG_ERR(DFG_USAGE, "--%s requires a number, not '%s'", o->name, text);
+	if (errno)
+		return DFG_ERR(DFG_USAGE, "--%s: the number '%s' is out of range", o->name, text);
 	if (below)
 		return DFG_ERR(DFG_USAGE, "--%s must be at least %lld, not '%s'", o->name, (long long)o->least, text);
 	return NULL;
