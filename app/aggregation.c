@@ -8,10 +8,12 @@ static struct dfg_err *add_one(struct dfg_aggregation_fetch *fetch, struct dfg_t
 				value->dtype == DFG_BF16;
 	fetch->dtype = value->dtype;
 	if (dfg_dtype_is_handle(value->dtype))
-		return DFG_ERR(DFG_DATA, "a %s cannot be combined over batches", dfg_dtype_name(value->dtype));
+		return DFG_ERR(
+			DFG_DATA, "the result is a %s, which cannot be combined over batches", dfg_dtype_name(value->dtype));
 	if (!value->shape.rank) {
 		if (!real)
-			return DFG_ERR(DFG_DATA, "a %s has no mean over batches", dfg_dtype_name(value->dtype));
+			return DFG_ERR(DFG_DATA, "the result is a %s, of which no mean over batches can be computed",
+				dfg_dtype_name(value->dtype));
 		fetch->sum += dfg_tensor_float(value, 0) * (double)n;
 		return NULL;
 	}

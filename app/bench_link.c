@@ -85,9 +85,9 @@ static struct dfg_err *measure_servers(void *arg, struct dfg_distributed *distri
 		else
 			client[probe.clients++] = i;
 	if (!probe.clients)
-		return DFG_ERR(DFG_DATA, "all %u hosts are of job=ps: none is left that calls them", hosts->count);
+		return DFG_ERR(DFG_DATA, "all %u hosts have job=ps, so there is no worker that could call them", hosts->count);
 	if (!any)
-		dfg_report_note(distributed->options.report, "no host is of job=ps: %s is the server", hosts->worker[0].name);
+		dfg_report_note(distributed->options.report, "no host has job=ps, so %s is the server", hosts->worker[0].name);
 	bench->coordinator = dfg_launch_coordinator(distributed->launch);
 	return measure_sizes(bench, &probe, &(struct dfg_bench_row){0});
 }
@@ -97,7 +97,8 @@ static struct dfg_err *begin(const struct dfg_bench_hosts *asked, struct bench *
 	enum { PROTOBUF_MOST = INT32_MAX };
 	DFG_TRY(dfg_bench_sizes_parse(asked->sizes, &bench->sizes));
 	if (asked->serialized && bench->sizes.last > PROTOBUF_MOST)
-		return DFG_ERR(DFG_USAGE, "--mode serialized: a message holds less than 2 GiB, so --sizes must end below");
+		return DFG_ERR(
+			DFG_USAGE, "--mode serialized: a message holds less than 2 GiB, so --sizes must end below 2 GiB");
 	return NULL;
 }
 

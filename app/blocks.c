@@ -81,7 +81,7 @@ struct dfg_err *dfg_blocks_apply(
 	for (size_t i = 0; !err && i < choice->loop.count; i++)
 		err = dfg_parallel_mark(graph, choice->loop.word[i]);
 	if (!err && !dfg_parallel_is_marked(graph))
-		err = DFG_ERR(DFG_DATA, "--blocks: the graph has no parallel loop; name one with --parallel");
+		err = DFG_ERR(DFG_DATA, "--blocks: the graph has no parallel loop; name a loop with --parallel");
 	if (!err)
 		err = cut(choice, report, model);
 	if (!err) {

@@ -66,7 +66,8 @@ static struct dfg_err *check_order(const char *path, const struct dfg_checkpoint
 			continue;
 		if (found->sample)
 			return DFG_ERR(DFG_DATA,
-				"%s was made with %s, but this run has %s: they must be equal, as it continues within an epoch, at "
+				"%s was made with %s, but this run has %s: they must be equal, as the run continues within an epoch, "
+				"at "
 				"sample %llu",
 				path, then.s, given.s, (unsigned long long)found->sample);
 		dfg_report_note(report, "warning: %s was made with %s, but this run has %s", path, then.s, given.s);

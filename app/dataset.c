@@ -147,16 +147,18 @@ struct dfg_err *dfg_dataset_batch_size(const struct dfg_model *model, const stru
 		if (fixed == DFG_UNKNOWN)
 			continue;
 		if (__builtin_mul_overflow(fixed, dfg_replication_shards_of(model, input->edge), &fixed))
-			return DFG_ERR(DFG_DATA, "input '%s' is %s: a batch of %u shards has too many samples", input->name,
-				dfg_shape_words(shape).s, model->shards);
+			return DFG_ERR(DFG_DATA, "input '%s' has shape %s: a batch for %u shards would have too many samples",
+				input->name, dfg_shape_words(shape).s, model->shards);
 		if (batch < 0)
 			batch = fixed;
 		if (fixed != batch)
-			return DFG_ERR(DFG_DATA, "input '%s' is %s: it takes batches of %lld samples, not %lld", input->name,
+			return DFG_ERR(DFG_DATA,
+				"input '%s' has shape %s and requires batches of %lld samples, but the batch size is %lld", input->name,
 				dfg_shape_words(shape).s, (long long)fixed, (long long)batch);
 		if (fixed && meets_last && dataset->samples % fixed)
 			return DFG_ERR(DFG_DATA,
-				"input '%s' is %s: the last batch has %lld of %lld samples and does not fit; --drop-last leaves it out",
+				"input '%s' has shape %s, which the last batch does not fit: it has %lld of the %lld samples; "
+				"--drop-last omits it",
 				input->name, dfg_shape_words(shape).s, (long long)(dataset->samples % fixed),
 				(long long)dataset->samples);
 	}

@@ -158,7 +158,8 @@ static struct dfg_err *run_batches(
 	DFG_TRY(dfg_totals_finish(&evaluation->totals, evaluation->model, &initial, means));
 	for (uint32_t i = 0; i < means->count; i++)
 		if (means->fetch[i].parts)
-			return DFG_ERR(DFG_DATA, "--eval-fetch '%s' is not a scalar", evaluation->fetch.name[i]);
+			return DFG_ERR(DFG_DATA, "--eval-fetch '%s' is not a scalar, so it has no mean over the samples",
+				evaluation->fetch.name[i]);
 	return NULL;
 }
 

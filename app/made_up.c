@@ -26,7 +26,7 @@ struct dfg_err *dfg_made_up_value(
 	char text[300], seed[40] = "";
 	if (shape.rank < 0)
 		return DFG_ERR(DFG_DATA,
-			"its rank is unknown: give it a value, by --feed of dfg run (with --repeat to time it) or dfg diff");
+			"its rank is unknown, so no value can be made up: give a value, by --feed of dfg run or dfg diff");
 	for (int i = 0; i < shape.rank; i++)
 		shape.dim[i] = shape.dim[i] < 0 ? how->batch : shape.dim[i];
 	if (noise)

@@ -142,8 +142,8 @@ struct dfg_err *dfg_model_tensor(const struct dfg_model *model, const char *name
 	uint32_t outputs = err ? 0 : dfg_facts_outputs(&model->facts, out_edge->node);
 	if (!err && (uint32_t)out_edge->port >= outputs) {
 		const struct dfg_node *node = &graph->node[out_edge->node];
-		err = node->op ? DFG_ERR(DFG_DATA, "node '%s' (%s) has %u outputs, not '%s'", node->name, node->op_name,
-							 outputs, name)
+		err = node->op ? DFG_ERR(DFG_DATA, "there is no tensor '%s': the number of outputs of node '%s' (%s) is %u",
+							 name, node->name, node->op_name, outputs)
 					   : dfg_err_note(dfg_op_missing(node->op_name), "node '%s'", node->name);
 	}
 	return dfg_err_of_file(err, graph->source);

@@ -213,7 +213,8 @@ static struct dfg_err *exchange_hellos(void)
 	put_hello(self.failure, &json);
 	struct dfg_err *err = all ? dfg_text_check(&json.text) : dfg_no_memory("the ranks");
 	if (!err && json.text.length >= DFG_RANK_LINE)
-		err = DFG_ERR(DFG_CONFIG, "the address of a rank has %zu characters", json.text.length);
+		err = DFG_ERR(DFG_CONFIG, "the message with the address of this rank has %zu characters, the limit is %d",
+			json.text.length, DFG_RANK_LINE - 1);
 	if (!err) {
 		memcpy(mine, json.text.s, json.text.length);
 		err = dfg_mpi_gather(self.mpi, mine, DFG_RANK_LINE, all);
@@ -308,8 +309,8 @@ static struct dfg_err *end_other(int *out_status)
 		if (over && until == UINT64_MAX)
 			until = dfg_now() + (uint64_t)END_SECONDS * 1000000000;
 		if (dfg_now() >= until)
-			return DFG_ERR(
-				DFG_UNAVAILABLE, "the launcher is lost, and rank 0 has told no status for %d s", END_SECONDS);
+			return DFG_ERR(DFG_UNAVAILABLE,
+				"the launcher is lost, and rank 0 did not report its exit status within %d s", END_SECONDS);
 		sleep_until_change(seen, over ? 1 : LOOK_MS);
 	}
 }

@@ -149,7 +149,8 @@ static struct dfg_err *read_values(
 	DFG_TRY(dfg_err_note(dfg_arrays_read(call->values, out_values), "%s run %s: its results", program, graph));
 	for (size_t i = 0; i < fetch->count; i++)
 		if (!dfg_arrays_find(out_values, fetch->word[i]))
-			return DFG_ERR(DFG_UNAVAILABLE, "%s run %s: its results lack '%.200s'", program, graph, fetch->word[i]);
+			return DFG_ERR(
+				DFG_UNAVAILABLE, "%s run %s: its results do not include '%.200s'", program, graph, fetch->word[i]);
 	return NULL;
 }
 

@@ -13,7 +13,7 @@ struct dfg_err *dfg_placement_hosts(
 	const struct dfg_placement *placement, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
 	if (!placement->hosts)
-		return DFG_ERR(DFG_USAGE, "--hosts is missing: a file, or a list such as alpha,local:2");
+		return DFG_ERR(DFG_USAGE, "--hosts is missing: give a file of hosts, or a list such as alpha,local:2");
 	if (placement->ranks) {
 		DFG_TRY(dfg_err_note(dfg_ranks_meet(placement->ranks), "--hosts %s", placement->hosts));
 		return dfg_ranks_hosts(placement->ranks, arena, out_hosts);
@@ -30,7 +30,8 @@ struct dfg_err *dfg_placement_hosts(
 		if (out_hosts->worker[i].attached)
 			return NULL;
 	return DFG_ERR(DFG_DATA,
-		"--secret-file is for workers that run already, but no host of --hosts has tcp=ADDR:PORT, where one listens");
+		"--secret-file is for workers that run already, but no host of --hosts has the address of such a worker, "
+		"tcp=ADDR:PORT");
 }
 
 struct dfg_err *dfg_placement_first_replica(
@@ -41,8 +42,8 @@ struct dfg_err *dfg_placement_first_replica(
 		return NULL;
 	out_first->count = hosts->count / replicas;
 	if (replicas > hosts->count || hosts->count % replicas)
-		return DFG_ERR(DFG_DATA, "--hosts has %u workers, which cannot be divided evenly among %u replicas",
-			hosts->count, replicas);
+		return DFG_ERR(
+			DFG_DATA, "--hosts has %u workers, expected a multiple of --replicas %u", hosts->count, replicas);
 	return NULL;
 }
 

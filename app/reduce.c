@@ -112,7 +112,8 @@ static struct dfg_err *check_result(struct reduce *r, const struct dfg_graph *gr
 	DFG_TRY(run_command(r, graph, &status));
 	if (status == r->command->status || status == DFG_CHILD_ENDED)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "%s fails by chance: run again for the smallest graph, it does not end with status %d",
+	return DFG_ERR(DFG_DATA,
+		"%s does not fail reliably: run once more for the smallest graph found, its status was not %d",
 		r->command->word[0], r->command->status);
 }
 
@@ -131,8 +132,8 @@ static struct dfg_err *reduce_graph(
 		DFG_TRY(fails(r, r->command->lowered, &same));
 	DFG_TRY(dfg_reduce(same ? r->command->lowered : graph, &how, arena, out_graph, &always));
 	if (always)
-		return DFG_ERR(DFG_DATA, "%s always fails: its status is %d for a graph of one NoOp, too", r->command->word[0],
-			r->command->status);
+		return DFG_ERR(DFG_DATA, "%s always fails: its status is also %d for a graph that is a single NoOp",
+			r->command->word[0], r->command->status);
 	return check_result(r, out_graph);
 }
 

@@ -95,7 +95,8 @@ static struct dfg_err *check_need(const struct dfg_replication *replication)
 		return DFG_ERR(DFG_USAGE, "--sync quorum requires a shard for each replica: --shards is %lld, --replicas %lld",
 			(long long)replication->shards, replicas);
 	if (replication->all_reduce == DFG_ALGORITHM_SHM)
-		return DFG_ERR(DFG_USAGE, "--algorithm shm cannot be used with --sync quorum: all would wait for the slowest");
+		return DFG_ERR(DFG_USAGE,
+			"--algorithm shm cannot be used with --sync quorum: every replica would wait for the slowest one");
 	return NULL;
 }
 
@@ -104,12 +105,13 @@ static struct dfg_err *check_async(
 	const struct dfg_replication *replication, bool trains, const struct dfg_report *report)
 {
 	if (!trains)
-		return DFG_ERR(DFG_USAGE, "--sync async requires --data and --target: it is for training");
+		return DFG_ERR(DFG_USAGE, "--sync async requires --data and --target, as it is for training");
 	if (replication->n_shards != replication->n_replicas)
 		return DFG_ERR(DFG_USAGE, "--sync async requires a shard for each replica: --shards is %u, --replicas %u",
 			replication->n_shards, replication->n_replicas);
 	if (replication->algorithm)
-		return DFG_ERR(DFG_USAGE, "--algorithm cannot be used with --sync async: its replicas do not reduce");
+		return DFG_ERR(
+			DFG_USAGE, "--algorithm cannot be used with --sync async, whose replicas do not reduce gradients");
 	if (replication->n_replicas > 1)
 		dfg_report_note(report, "--sync async: the results depend on the order in which replicas update the variables");
 	return NULL;
@@ -130,7 +132,7 @@ struct dfg_err *dfg_replication_check_run(
 					: NULL;
 	DFG_TRY(check_need(replication));
 	if (!trains)
-		return DFG_ERR(DFG_USAGE, "--sync quorum requires --data and --target: it takes gradients of some shards");
+		return DFG_ERR(DFG_USAGE, "--sync quorum requires --data and --target, as it is for training");
 	if (replication->n_shards < 2)
 		return DFG_ERR(DFG_USAGE, "--replay requires --shards or --replicas");
 	if (!replication->replay)
@@ -250,6 +252,8 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 			(long long)replicas, (long long)replicas);
 	if (replicas && shards && shards < replicas)
 		return DFG_ERR(DFG_USAGE, "--shards %lld is less than --replicas %lld", (long long)shards, (long long)replicas);
+	if (replication->min_replicas > 1 && !replicas)
+		return DFG_ERR(DFG_USAGE, "--min-replicas requires --replicas");
 	if (replication->min_replicas > (replicas ? replicas : 1))
 		return DFG_ERR(DFG_USAGE, "--min-replicas %lld is more than --replicas %lld",
 			(long long)replication->min_replicas, (long long)(replicas ? replicas : 1));

@@ -76,7 +76,7 @@ static struct dfg_err *set_ends(struct training *t)
 	if (!t->dataset.count)
 		return NULL;
 	if (o->drop_last && t->dataset.samples < t->batch)
-		return DFG_ERR(DFG_DATA, "%lld samples are fewer than one batch of %lld, which --drop-last leaves out",
+		return DFG_ERR(DFG_DATA, "--drop-last leaves no batch: the number of samples is %lld, the batch size %lld",
 			(long long)t->dataset.samples, (long long)t->batch);
 	return NULL;
 }

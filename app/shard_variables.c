@@ -65,7 +65,7 @@ struct dfg_err *dfg_shard_take_rows(
 {
 	struct dfg_shape shape = whole->shape;
 	if (shape.rank < 1 || shape.dim[0] != part->rows || dfg_dtype_is_object(whole->dtype))
-		return DFG_ERR(DFG_DATA, "'%.*s' is %s, expected %lld rows", (int)part->whole.length, part->whole.s,
+		return DFG_ERR(DFG_DATA, "array '%.*s' is %s, expected %lld rows", (int)part->whole.length, part->whole.s,
 			dfg_type_words(whole->dtype, &whole->shape).s, (long long)part->rows);
 	shape.dim[0] = dfg_row_part_rows(part);
 	DFG_TRY(dfg_tensor_new(whole->dtype, &shape, out_tensor));
@@ -87,9 +87,8 @@ static struct dfg_err *put_rows(const struct dfg_row_part *part, struct dfg_tens
 		memcpy((char *)whole->data + (size_t)dfg_row_part_at(part, i) * bytes,
 			(const char *)rows->data + (size_t)i * bytes, bytes);
 	dfg_tensor_release(rows);
-	return fits
-			   ? NULL
-			   : DFG_ERR(DFG_DATA, "part %u does not have the dtype or shape that the other parts require", part->part);
+	return fits ? NULL
+				: DFG_ERR(DFG_DATA, "part %u has a dtype or shape that does not fit the other parts", part->part);
 }
 
 static bool same_whole(const struct dfg_row_part *a, const struct dfg_row_part *b)
@@ -117,10 +116,11 @@ static struct dfg_err *read_part(const struct dfg_model *model, const struct dfg
 	if (!whole->dtype) {
 		struct dfg_shape shape = rows.shape;
 		shape.dim[0] = part->rows;
-		struct dfg_err *err = shape.rank < 1 || dfg_dtype_is_object(rows.dtype)
-								  ? DFG_ERR(DFG_DATA, "part %u is %s%s, expected rows of numbers", part->part,
-										dfg_dtype_name(rows.dtype), dfg_shape_words(&rows.shape).s)
-								  : dfg_tensor_new(rows.dtype, &shape, whole);
+		struct dfg_err *err =
+			shape.rank < 1 || dfg_dtype_is_object(rows.dtype)
+				? DFG_ERR(DFG_DATA, "part %u is %s%s, expected a tensor of numbers with at least one dimension",
+					  part->part, dfg_dtype_name(rows.dtype), dfg_shape_words(&rows.shape).s)
+				: dfg_tensor_new(rows.dtype, &shape, whole);
 		if (err) {
 			dfg_tensor_release(&rows);
 			return err;
@@ -141,8 +141,9 @@ struct dfg_err *dfg_shard_read_whole(const struct dfg_model *model, const struct
 		const struct dfg_node *node = &model->file.graph.node[variables->ref[k].node];
 		if (!variables->fact[k].set || !dfg_row_part_of(node, &part) || !same_whole(&first, &part))
 			continue;
-		err = is_repeated(model, variables, i, k, &part) ? DFG_ERR(DFG_DATA, "two variables are part %u", part.part)
-														 : read_part(model, variables, k, &part, &whole);
+		err = is_repeated(model, variables, i, k, &part)
+				  ? DFG_ERR(DFG_DATA, "part %u occurs twice: two variables of the graph claim to be it", part.part)
+				  : read_part(model, variables, k, &part, &whole);
 		found++;
 	}
 	*out_set = !err && found == first.parts;

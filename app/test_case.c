@@ -127,13 +127,13 @@ static struct dfg_err *check_names(const struct test_step *step)
 	const struct dfg_json *first = dfg_json_get(step->json, step->names)->first, *name;
 	for (name = first; name; name = name->next)
 		if (!dfg_arrays_find(&step->want, name->string))
-			return DFG_ERR(DFG_NEGATIVE, "'%s' is fetched, but missing in %s", name->string, file);
+			return DFG_ERR(DFG_NEGATIVE, "'%s' is fetched, but %s has no array of this name", name->string, file);
 	for (size_t i = 0; i < step->want.count; i++) {
 		const char *wanted = step->want.array[i].name;
 		for (name = first; name && strcmp(name->string, wanted);)
 			name = name->next;
 		if (!name)
-			return DFG_ERR(DFG_NEGATIVE, "%s has '%s', which is not fetched", file, wanted);
+			return DFG_ERR(DFG_NEGATIVE, "%s has an array '%s', which the step does not fetch", file, wanted);
 	}
 	return NULL;
 }
@@ -299,7 +299,7 @@ static struct dfg_err *expect_error(const struct test_case *test, const struct d
 {
 	const struct dfg_json *words = dfg_json_get(promise, "mentions");
 	if (!err)
-		return DFG_ERR(DFG_NEGATIVE, "ran without an error");
+		return DFG_ERR(DFG_NEGATIVE, "an error was expected, but there was none");
 	if (err->code != DFG_DATA || test->unreadable)
 		return err;
 	if (test->earlier)
@@ -322,7 +322,7 @@ static struct dfg_err *run_test_case(struct test_case *test)
 		return err;
 	if (test->ran && at && !strcmp(at->string, "load"))
 		return err ? dfg_err_note(err, "the error was expected on loading, but came when the graph ran")
-				   : DFG_ERR(DFG_NEGATIVE, "no error on loading");
+				   : DFG_ERR(DFG_NEGATIVE, "an error was expected on loading, but there was none");
 	return expect_error(test, promise, err);
 }
 

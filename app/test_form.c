@@ -102,9 +102,9 @@ static struct dfg_err *check_step(const struct dfg_json *step, bool fails)
 {
 	bool fetches = lists(step, "fetch"), expects = dfg_json_get(step, "expect");
 	if (expects && !fetches)
-		return DFG_ERR(DFG_DATA, "steps: 'expect' without 'fetch'");
+		return DFG_ERR(DFG_DATA, "steps: a step has 'expect', but no 'fetch'");
 	if (fetches && !expects && !fails)
-		return DFG_ERR(DFG_DATA, "steps: 'fetch' without 'expect'");
+		return DFG_ERR(DFG_DATA, "steps: a step has 'fetch', but no 'expect'");
 	return fetches || lists(step, "targets") ? NULL
 											 : DFG_ERR(DFG_DATA, "steps: a step has neither fetches nor targets");
 }
@@ -138,5 +138,5 @@ struct dfg_err *dfg_test_form(const struct dfg_json *json)
 	DFG_TRY(check_grad(dfg_json_get(json, "grad"), steps));
 	for (const struct dfg_json *step = steps->first; step; step = step->next)
 		DFG_TRY(check_step(step, error));
-	return steps->first || error ? NULL : DFG_ERR(DFG_DATA, "case: has no steps");
+	return steps->first || error ? NULL : DFG_ERR(DFG_DATA, "case: 'steps' is empty, expected at least one step");
 }

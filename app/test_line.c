@@ -69,7 +69,7 @@ static struct dfg_err *judge(const struct dfg_case *line, struct dfg_err *err)
 	if (err->code != DFG_DATA)
 		return err;
 	if (!strstr(err->text, line->error))
-		return dfg_err_note(err, "expected error '%s'", line->error);
+		return dfg_err_note(err, "expected error '%s', but the error is", line->error);
 	dfg_err_free(err);
 	return NULL;
 }

@@ -165,7 +165,7 @@ static struct dfg_err *add_one(struct dfg_total *total, const char *name, const 
 			return dfg_no_memory("the totals over batches");
 	}
 	if (!dfg_shape_equal(&total->shape, &value->shape))
-		return DFG_ERR(DFG_DATA, "total '%s' is %s in one batch and %s in another", name,
+		return DFG_ERR(DFG_DATA, "the value of total '%s' is %s in one batch, but %s in another", name,
 			dfg_type_words(total->dtype, &total->shape).s, dfg_type_words(value->dtype, &value->shape).s);
 	for (int64_t i = 0; i < count; i++)
 		total->sum[i] += dfg_tensor_float(value, i);

@@ -220,7 +220,7 @@ static struct dfg_err *check(const struct dfg_variables *variables, const struct
 		found += value != NULL;
 		if (!value || (value->dtype == variable->dtype && dfg_shape_fits(&value->shape, &variable->shape)))
 			continue;
-		return DFG_ERR(DFG_DATA, "'%s' is %s, but variable '%s' is %s", by_variable[i]->name,
+		return DFG_ERR(DFG_DATA, "array '%s' is %s, but variable '%s' is %s", by_variable[i]->name,
 			dfg_type_words(value->dtype, &value->shape).s, variables->name[i],
 			dfg_type_words(variable->dtype, &variable->shape).s);
 	}

@@ -52,9 +52,11 @@ static struct dfg_err *find_address(const char *address, uint32_t lane, char *ou
 		snprintf(out, capacity, "%s", address);
 	else
 		snprintf(out, capacity, "%.*s:%lu", (int)(colon - address), address, port + lane);
-	return port + lane > 65535 ? DFG_ERR(DFG_CONFIG, "%s: lane %u would listen at port %lu, but ports end at 65535",
-									 address, lane, port + lane)
-							   : NULL;
+	return port + lane > 65535
+			   ? DFG_ERR(DFG_CONFIG,
+					 "%s: worker %u of this process (--lanes) would listen on port %lu, but 65535 is the highest port",
+					 address, lane, port + lane)
+			   : NULL;
 }
 
 static struct dfg_err *listen_for_work(struct serving *serving)

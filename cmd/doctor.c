@@ -136,8 +136,8 @@ static void look_at_products(struct finding *f)
 	if (!ways)
 		f->wrong = "products are slower without fused multiply-adds";
 	else if (!f->err)
-		snprintf(
-			f->value + strlen(f->value), sizeof f->value - strlen(f->value), "; %d kinds equal those in plain C", ways);
+		snprintf(f->value + strlen(f->value), sizeof f->value - strlen(f->value),
+			"; %d kinds tested: same results as plain C", ways);
 }
 
 /* The vectors of elementwise ops, sums and losses; each kind gives the same bits. */
@@ -155,7 +155,7 @@ static void look_at_convolutions(struct finding *f)
 		f->value, sizeof f->value, "%s; 3x3 by constant filters F(2,3), by --winograd 4 F(4,3)", dfg_product_name());
 	if (kinds && !f->err)
 		snprintf(f->value + strlen(f->value), sizeof f->value - strlen(f->value),
-			"; %d transforms equal those in plain C", kinds);
+			"; %d transforms tested: same results as plain C", kinds);
 }
 
 /* Tests the links that carry tensors between hosts with both ends here, unless --quick. */

@@ -188,7 +188,8 @@ static struct dfg_err *read_listed(const struct dfg_array_file *file, struct dfg
 	bool found;
 	struct dfg_array_rows rows;
 	DFG_TRY(dfg_err_note(file->codec->open(file, array->name, &rows, &found), "%s", array->name));
-	struct dfg_err *err = found ? dfg_array_rows_read(&rows) : DFG_ERR(DFG_BUG, "a listed array is not in the file");
+	struct dfg_err *err = found ? dfg_array_rows_read(&rows)
+								: DFG_ERR(DFG_BUG, "internal error: an array that the file lists is not in it");
 	if (err)
 		dfg_array_rows_release(&rows);
 	else

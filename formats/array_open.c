@@ -99,7 +99,7 @@ static struct dfg_err *check_regular(const char *path)
 {
 	struct stat stat_;
 	if (!strcmp(path, "-"))
-		return DFG_ERR(DFG_NO_INPUT, "stdin: is not a regular file");
+		return DFG_ERR(DFG_NO_INPUT, "stdin cannot be used here: give the path of a regular file");
 	if (stat(path, &stat_) || S_ISREG(stat_.st_mode) || S_ISDIR(stat_.st_mode))
 		return NULL;
 	return DFG_ERR(DFG_NO_INPUT, "%s: is not a regular file", path);
@@ -188,7 +188,8 @@ static struct dfg_err *read_first_listed(struct dfg_array_file *file, struct dfg
 		DFG_TRY(dfg_array_file_open(file->path, file));
 	err = is_listed ? file->codec->open(file, array->name, &rows, &found) : dfg_tensor_share(&array->tensor, &rows.all);
 	if (!err)
-		err = found ? replace_by_first(array, &rows, n) : DFG_ERR(DFG_BUG, "a listed array is not in the file");
+		err = found ? replace_by_first(array, &rows, n)
+					: DFG_ERR(DFG_BUG, "internal error: an array that the file lists is not in it");
 	dfg_array_rows_release(&rows);
 	return dfg_err_note(dfg_err_note(err, "%s", array->name), "%s", dfg_array_file_shown(file->path));
 }

@@ -46,7 +46,7 @@ static struct dfg_err *read_dims(const char *text, struct dfg_array_spec *spec)
 	char *end;
 	for (;; text = end + 1) {
 		if (spec->dims.rank == DFG_RANK_MAX - 1)
-			return DFG_ERR(DFG_DATA, "a record has more than %d dimensions", DFG_RANK_MAX - 1);
+			return DFG_ERR(DFG_DATA, "the type of a record has more than %d dimensions", DFG_RANK_MAX - 1);
 		spec->dims.dim[spec->dims.rank++] = strtoll(text, &end, 10); /* saturates; the size is checked with the file */
 		if (*end != ',')
 			return NULL;

@@ -80,7 +80,7 @@ struct dfg_err *dfg_bundle_entry_read(const struct dfg_table_entry *from, struct
 		return DFG_ERR(DFG_DATA, "its shape is %s, expected known dimensions", dfg_shape_words(&out_entry->shape).s);
 	DFG_TRY(dfg_shape_bytes(&out_entry->shape, out_entry->dtype, &bytes));
 	if (out_entry->dtype != DFG_STRING && bytes != out_entry->size)
-		return DFG_ERR(DFG_DATA, "%s has %zu bytes, but %" PRIu64 " are stored",
+		return DFG_ERR(DFG_DATA, "%s requires %zu bytes, but the checkpoint has %" PRIu64 " bytes for it",
 			dfg_type_words(out_entry->dtype, &out_entry->shape).s, bytes, out_entry->size);
 	return NULL;
 }
@@ -90,7 +90,7 @@ static struct dfg_err *read_header(struct dfg_bundle *bundle)
 	const struct dfg_table_entry *header = dfg_string_table_find(&bundle->table, "", 0);
 	struct dfg_wire_field field;
 	if (!header)
-		return DFG_ERR(DFG_DATA, "it has no header");
+		return DFG_ERR(DFG_DATA, "the entry with the checkpoint's header is missing");
 	struct dfg_wire_file file = {.start = header->value};
 	struct dfg_wire wire =
 		dfg_wire_start(&file, &bundle__bundle_header__descriptor, header->value, header->value_length);
@@ -104,7 +104,7 @@ static struct dfg_err *read_header(struct dfg_bundle *bundle)
 			bundle->shards = field.value > SHARDS_MOST ? 0 : (uint32_t)field.value;
 	}
 	if (!bundle->shards)
-		return DFG_ERR(DFG_DATA, "its number of shards is not in 1 to %d", SHARDS_MOST);
+		return DFG_ERR(DFG_DATA, "its number of shards must be from 1 to %d", SHARDS_MOST);
 	bundle->data = dfg_arena_zeros(&bundle->arena, bundle->shards, sizeof *bundle->data);
 	return bundle->data ? NULL : dfg_no_memory("a checkpoint");
 }
@@ -139,14 +139,15 @@ static struct dfg_err *find_bytes(
 {
 	char path[PATH_BYTES];
 	if (entry->shard >= bundle->shards)
-		return DFG_ERR(DFG_DATA, "it is in shard %" PRIu64 " of %u", entry->shard, bundle->shards);
+		return DFG_ERR(DFG_DATA, "it is in shard number %" PRIu64 ", but the number of shards is %u", entry->shard,
+			bundle->shards);
 	struct dfg_blob *data = &bundle->data[entry->shard];
 	DFG_TRY(dfg_bundle_shard_path(path, bundle->prefix, (uint32_t)entry->shard, bundle->shards));
 	if (!data->bytes)
 		DFG_TRY(dfg_blob_open_plain(path, 0, data));
 	if (entry->offset > data->size || entry->size > data->size - entry->offset)
-		return DFG_ERR(DFG_DATA, "%s has %zu bytes, too few for bytes %" PRIu64 " and the %" PRIu64 " that follow",
-			path, data->size, entry->offset, entry->size);
+		return DFG_ERR(DFG_DATA, "%s has %zu bytes, but the tensor has %" PRIu64 " bytes from offset %" PRIu64, path,
+			data->size, entry->size, entry->offset);
 	*out_bytes = data->bytes + entry->offset;
 	return NULL;
 }
@@ -177,7 +178,7 @@ static struct dfg_err *read_strings(const struct dfg_bundle_entry *entry, const 
 	for (int64_t i = 0; i < count; i++) {
 		uint64_t length;
 		if (!dfg_wire_varint(&at, end, &length))
-			return DFG_ERR(DFG_DATA, "its strings have no lengths");
+			return DFG_ERR(DFG_DATA, "the lengths of its strings are truncated");
 		string[i].length = length;
 		sum = dfg_bundle_add_length(sum, length);
 	}
@@ -188,12 +189,12 @@ static struct dfg_err *read_strings(const struct dfg_bundle_entry *entry, const 
 	for (int64_t i = 0; i < count; i++) {
 		const size_t length = string[i].length;
 		if (length > (size_t)(end - at))
-			return DFG_ERR(DFG_DATA, "its strings are longer than its bytes");
+			return DFG_ERR(DFG_DATA, "its strings have more bytes than are stored");
 		DFG_TRY(dfg_buffer_string(to->buffer, at, length, &string[i]));
 		sum = dfg_crc32c(sum, at, length);
 		at += length;
 	}
-	return at == end ? check_sum(sum, entry) : DFG_ERR(DFG_DATA, "its strings are shorter than its bytes");
+	return at == end ? check_sum(sum, entry) : DFG_ERR(DFG_DATA, "its strings have fewer bytes than are stored");
 }
 
 static struct dfg_err *read_elements(const struct dfg_bundle_entry *entry, const uint8_t *bytes, struct dfg_tensor *to)
@@ -221,7 +222,7 @@ static struct dfg_err *read_tensor(struct dfg_bundle *bundle, struct dfg_string 
 	DFG_TRY(dfg_bundle_entry_read(from, &entry));
 	DFG_TRY(find_bytes(bundle, &entry, &bytes));
 	if (entry.dtype == DFG_STRING && (uint64_t)dfg_shape_count(&entry.shape) > entry.size)
-		return DFG_ERR(DFG_DATA, "it has more strings than bytes");
+		return DFG_ERR(DFG_DATA, "it has more strings than bytes are stored");
 	DFG_TRY(dfg_tensor_new(entry.dtype, &entry.shape, out_tensor));
 	struct dfg_err *err = read_elements(&entry, bytes, out_tensor);
 	if (err)

@@ -127,7 +127,7 @@ static struct dfg_err *sort(struct canonical *c, const struct dfg_wire *wire, si
 		qsort(c->entry + first, c->count - first, sizeof *c->entry, compare);
 	for (size_t i = first + 1; i < c->count; i++)
 		if (same_key(&c->entry[i - 1], &c->entry[i]))
-			return dfg_wire_error(wire->file, c->entry[i].tag, "duplicate key in %s, first at byte %zu",
+			return dfg_wire_error(wire->file, c->entry[i].tag, "%s has the same key twice, first at byte %zu",
 				c->entry[i].field->name, (size_t)(c->entry[i - 1].tag - wire->file->start));
 	return NULL;
 }

@@ -209,11 +209,10 @@ static struct dfg_err *find_column(const struct dfg_csv_table *table, const char
 		return NULL;
 	}
 	if (!table->name)
-		return DFG_ERR(
-			DFG_DATA, "no column '%s' among %zu, which have no names: give a number, from 0", key, table->columns);
-	return DFG_ERR(DFG_DATA, "no column '%s' among %zu; %s '%s'%s", key, table->columns,
-		nearest.best ? "did you mean" : "the first is", nearest.best ? nearest.best : table->name[0],
-		nearest.best ? "?" : "");
+		return DFG_ERR(DFG_DATA, "no column '%s': the columns have no names; give a number from 0 to %zu", key,
+			table->columns - 1);
+	return DFG_ERR(DFG_DATA, "no column '%s'; %s '%s'%s", key, nearest.best ? "did you mean" : "the first is",
+		nearest.best ? nearest.best : table->name[0], nearest.best ? "?" : "");
 }
 
 /* Parses a range: "2:5" is 2, 3, 4; ":3" begins at 0, and "3:" ends with the last column. */

@@ -103,7 +103,8 @@ static struct dfg_err *check_shapes(const struct dfg_arrays *arrays)
 	for (size_t i = 0; i < arrays->count; i++) {
 		const struct dfg_array *array = &arrays->array[i], *first = &arrays->array[0];
 		if (array->tensor.shape.rank > 2)
-			return DFG_ERR(DFG_DATA, "csv holds at most 2 dimensions, not %s", dfg_shape_words(&array->tensor.shape).s);
+			return DFG_ERR(DFG_DATA, "csv can hold at most 2 dimensions, but the shape is %s",
+				dfg_shape_words(&array->tensor.shape).s);
 		if (rows_of(&array->tensor) != rows_of(&first->tensor))
 			return DFG_ERR(DFG_DATA, "'%s' has %lld rows, but '%s' has %lld: csv holds columns of one length",
 				array->name, (long long)rows_of(&array->tensor), first->name, (long long)rows_of(&first->tensor));

@@ -260,7 +260,7 @@ static void compare_inputs(struct pair *pair)
 {
 	const struct dfg_node *m = pair->m, *n = pair->n;
 	if (m->n_in != n->n_in) {
-		dfg_differ_say(pair->differ, "%s: %u inputs, not %u", pair->location, n->n_in, m->n_in);
+		dfg_differ_say(pair->differ, "%s: has %u inputs, not %u", pair->location, n->n_in, m->n_in);
 		return;
 	}
 	for (uint32_t i = 0; i < m->n_in; i++) {

@@ -77,11 +77,11 @@ static const char *take_port(struct dfg_name *name, int32_t *out_port)
 	if (!i || (name->s[i - 1] != ':' && name->s[i - 1] != '-'))
 		return NULL;
 	if (name->s[i - 1] == '-')
-		return i > 1 && name->s[i - 2] == ':' ? "names a negative output" : NULL;
+		return i > 1 && name->s[i - 2] == ':' ? "has a negative output number" : NULL;
 	int64_t port = 0;
 	for (uint32_t j = i; j < name->length; j++)
 		if ((port = port * 10 + name->s[j] - '0') > INT32_MAX)
-			return "names an output number larger than any op has";
+			return "has a larger output number than any op";
 	if (i == name->length)
 		return "has no number after the colon";
 	name->length = i - 1;

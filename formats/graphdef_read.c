@@ -64,7 +64,7 @@ static struct dfg_err *check_name(const struct dfg_wire_field *name)
 	if (!name->length)
 		return DFG_ERR(DFG_DATA, "a node has no name");
 	if (name->length > NAME_MOST)
-		return DFG_ERR(DFG_DATA, "the name is %zu bytes long, more than %d", name->length, NAME_MOST);
+		return DFG_ERR(DFG_DATA, "the name has %zu bytes, the limit is %d", name->length, NAME_MOST);
 	for (size_t i = 0; i < name->length; i++)
 		if (!name_byte[name->bytes[i]] || (name_byte[name->bytes[i]] == 2 && !i))
 			return DFG_ERR(DFG_DATA, "byte %zu of the name is 0x%02x: names consist of letters, digits and _ . - / >%s",
@@ -115,7 +115,7 @@ static struct dfg_err *refuse_double(struct dfg_reader *r, uint32_t n, uint32_t 
 	if (!none || !dfg_map_put(&graph->names, none, strlen(none), &number, &is_new))
 		return dfg_no_memory("the names of nodes");
 	return gather(
-		r, DFG_ERR(DFG_DATA, "node '%s': number %" PRIu32 " and number %" PRIu32 " (%s and %s) have the same name",
+		r, DFG_ERR(DFG_DATA, "two nodes are named '%s': number %" PRIu32 " and number %" PRIu32 " (%s and %s)",
 			   graph->node[n].name, other, n, graph->node[other].op_name, graph->node[n].op_name));
 }
 
@@ -462,7 +462,7 @@ static void tell_unknown(const struct dfg_reader *r, const struct dfg_graph_opti
 	char text[200];
 	if (!file->unknown || !options || !options->notes.note)
 		return;
-	snprintf(text, sizeof text, "dropped %zu unknown field%s: first number %" PRIu32 " of a %s, at byte %zu",
+	snprintf(text, sizeof text, "dropped %zu unknown field%s, first field %" PRIu32 " of a %s, at byte %zu",
 		file->unknown, file->unknown == 1 ? "" : "s", file->first_unknown.number, file->first_unknown.message,
 		file->first_unknown.at);
 	options->notes.note(options->notes.arg, text);

@@ -105,7 +105,7 @@ static struct dfg_err *read_rows(
 	shape.dim[0] = shape.rank ? 1 : 0;
 	size_t elements = (size_t)dfg_shape_count(&shape), bytes;
 	if (__builtin_mul_overflow(elements * dataset->type.size, (size_t)n, &bytes) || bytes > dataset->limit)
-		return DFG_ERR(DFG_DATA, "%lld rows take more than the %zu bytes that may be read at once from this file",
+		return DFG_ERR(DFG_DATA, "%lld rows require more than %zu bytes, the limit for one read of this file",
 			(long long)n, dataset->limit);
 	DFG_TRY(dfg_hdf5_enter());
 	struct dfg_err *err = read_locked(dataset, first, n, to, row, elements);
@@ -119,17 +119,17 @@ static struct dfg_err *read_shape(struct dataset *dataset)
 	struct dfg_shape *shape = &dataset->base.shape;
 	int class = dfg_H5Sget_simple_extent_type(dataset->space);
 	if (class != H5S_SCALAR && class != H5S_SIMPLE)
-		return DFG_ERR(DFG_DATA, "has no elements and no shape");
+		return DFG_ERR(DFG_DATA, "is an empty dataset, which has no shape");
 	dataset->rank = dfg_H5Sget_simple_extent_ndims(dataset->space);
 	if (dataset->rank < 0 || dataset->rank > 32 ||
 		dfg_H5Sget_simple_extent_dims(dataset->space, dims, NULL) != dataset->rank)
 		return dfg_hdf5_err("has no valid shape");
 	if (dataset->rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "has %d dimensions, more than %d", dataset->rank, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "has %d dimensions, the limit is %d", dataset->rank, DFG_RANK_MAX);
 	shape->rank = dataset->rank;
 	for (int i = 0; i < shape->rank; i++) {
 		if (dims[i] > INT64_MAX)
-			return DFG_ERR(DFG_DATA, "dimension %d is larger than any memory", i);
+			return DFG_ERR(DFG_DATA, "dimension %d is larger than 2^63 - 1", i);
 		shape->dim[i] = (int64_t)dims[i];
 	}
 	return NULL;
@@ -143,8 +143,8 @@ static struct dfg_err *check_bytes(const struct dataset *dataset, const char *wh
 		if (__builtin_mul_overflow(bytes, (size_t)shape.dim[i], &bytes))
 			bytes = SIZE_MAX;
 	if (bytes > dataset->limit)
-		return DFG_ERR(DFG_DATA, "%s of %s takes %zu bytes, more than the %zu that a file of this size may have", what,
-			dfg_type_words(dataset->type.dtype, &shape).s, bytes, dataset->limit);
+		return DFG_ERR(DFG_DATA, "%s of %s takes %zu bytes of memory, but for a file of this size the limit is %zu",
+			what, dfg_type_words(dataset->type.dtype, &shape).s, bytes, dataset->limit);
 	return NULL;
 }
 
@@ -197,7 +197,7 @@ static struct dfg_err *examine(struct dataset *dataset, const char *name)
 	DFG_TRY(dfg_hdf5_type(dataset->file_type, &dataset->type, &words));
 	DFG_TRY(read_shape(dataset));
 	if (!dataset->type.dtype)
-		return DFG_ERR(DFG_DATA, "has %s of %zu bytes, which dfg does not read", words, dataset->type.size);
+		return DFG_ERR(DFG_DATA, "its elements are %s of %zu bytes, which dfg cannot read", words, dataset->type.size);
 	dataset->base.dtype = dataset->type.dtype;
 	int64_t created = dfg_H5Dget_create_plist(dataset->id);
 	if (created < 0)
@@ -345,7 +345,7 @@ static struct dfg_err *list_object(int64_t file, struct dfg_text *path, int dept
 {
 	struct dfg_hdf5_object object;
 	if (++walk->visited > OBJECTS_MOST)
-		return DFG_ERR(DFG_DATA, "has more than %d objects: name one, as in FILE[/group/name]", OBJECTS_MOST);
+		return DFG_ERR(DFG_DATA, "has more than %d objects: name the dataset, as in FILE[/group/name]", OBJECTS_MOST);
 	if (dfg_H5Gget_objinfo(file, path->s, false, &object) < 0)
 		return dfg_hdf5_err("cannot open");
 	if (object.kind == H5G_DATASET)
@@ -370,7 +370,7 @@ static struct dfg_err *append_name(int64_t file, uint64_t n, struct dfg_text *pa
 	if (length < 0)
 		return dfg_hdf5_err("cannot read the name of an object");
 	if (length >= (ssize_t)sizeof name)
-		return DFG_ERR(DFG_DATA, "an object has a name of %zd bytes, more than %zu", length, sizeof name - 1);
+		return DFG_ERR(DFG_DATA, "an object has a name of %zd bytes, the limit is %zu", length, sizeof name - 1);
 	dfg_text_add(path, "%s%s", path->length ? "/" : "", name);
 	return path->short_of_memory ? dfg_no_memory("the name of an object") : NULL;
 }

@@ -80,15 +80,15 @@ static enum dfg_dtype enum_type(int64_t type)
 	return read && value[0][0] == 0 && value[1][0] == 1 ? DFG_BOOL : dtype;
 }
 
-static const char *const classes[] = {"integers", "floats", "times", "text", "bit fields", "opaque bytes", "structures",
-	"references", "an enumeration", "lists", "arrays"};
+static const char *const classes[] = {"integers", "floats", "times", "text", "bit fields", "opaque data", "structures",
+	"references", "enumerations", "lists", "arrays"};
 
 struct dfg_err *dfg_hdf5_type(int64_t type, struct dfg_hdf5_type *out_type, const char **out_words)
 {
 	int class = dfg_H5Tget_class(type);
 	if (class < 0)
 		return dfg_hdf5_err("has no valid type");
-	*out_words = (size_t) class < sizeof classes / sizeof *classes ? classes[class] : "unknown";
+	*out_words = (size_t) class < sizeof classes / sizeof *classes ? classes[class] : "of an unknown type";
 	*out_type = (struct dfg_hdf5_type){.size = dfg_H5Tget_size(type)};
 	if (class == H5T_STRING) {
 		out_type->dtype = DFG_STRING;

@@ -28,14 +28,14 @@ static struct dfg_err *read_idx(const struct dfg_blob *blob, struct dfg_buffer *
 	enum dfg_dtype dtype = find_dtype(blob->bytes[2]);
 	size_t bytes, offset = 4 + 4 * (size_t)shape.rank;
 	if (shape.rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "has %d dimensions, more than %d", shape.rank, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "has %d dimensions, the limit is %d", shape.rank, DFG_RANK_MAX);
 	if (offset > blob->size)
 		return DFG_ERR(DFG_DATA, "the header is truncated");
 	for (int i = 0; i < shape.rank; i++)
 		shape.dim[i] = dfg_be32(blob->bytes + 4 + 4 * i);
 	DFG_TRY(dfg_shape_bytes(&shape, dtype, &bytes));
 	if (bytes != blob->size - offset)
-		return DFG_ERR(DFG_DATA, "%s has %zu bytes of elements, but the file contains %zu",
+		return DFG_ERR(DFG_DATA, "%s requires %zu bytes of elements, but the file has %zu",
 			dfg_type_words(dtype, &shape).s, bytes, blob->size - offset);
 	if (dfg_dtype_size(dtype) == 1) {
 		DFG_TRY(dfg_array_view(dtype, &shape, blob->bytes + offset, file, &tensor));
@@ -71,7 +71,7 @@ static struct dfg_err *write_idx(const struct dfg_arrays *arrays, struct dfg_out
 	for (int i = 0; i < tensor->shape.rank; i++) {
 		int64_t dim = tensor->shape.dim[i];
 		if (dim > UINT32_MAX)
-			return DFG_ERR(DFG_DATA, "a dimension of %lld does not fit idx", (long long)dim);
+			return DFG_ERR(DFG_DATA, "a dimension of %lld is larger than idx can represent", (long long)dim);
 		for (int k = 0; k < 4; k++)
 			header[4 + 4 * i + k] = (uint8_t)(dim >> (24 - 8 * k));
 	}

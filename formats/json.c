@@ -101,9 +101,9 @@ static struct dfg_err *read_string(struct reader *r, const char **out_string, si
 		uint32_t code;
 		size_t length = dfg_utf8_get(r->at, (size_t)(close - r->at), &code);
 		if (!length)
-			return bad(r, "not UTF-8");
+			return bad(r, "the text is not UTF-8");
 		if ((unsigned char)*r->at < 0x20)
-			return bad(r, "control character in a string");
+			return bad(r, "a string contains a control character: write it as an escape such as \\n");
 		if (*r->at == '\\') {
 			r->at++;
 			DFG_TRY(read_escape(r, &to));

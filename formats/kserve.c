@@ -233,7 +233,8 @@ static struct dfg_err *fill(const struct dfg_kserve_input *input, struct dfg_ten
 		if (field.kind == DFG_WIRE_END)
 			break;
 		if (field.field->id != contents_field(tensor->dtype))
-			return DFG_ERR(DFG_DATA, "%s cannot be in %s", dfg_dtype_name(tensor->dtype), field.field->name);
+			return DFG_ERR(
+				DFG_DATA, "values of %s cannot be given in %s", dfg_dtype_name(tensor->dtype), field.field->name);
 		DFG_TRY(take_items(&wire, &field, tensor, &at));
 	}
 	if (at != dfg_shape_count(&tensor->shape))
@@ -247,7 +248,7 @@ struct dfg_err *dfg_kserve_read_contents(
 {
 	size_t least;
 	if (!contents_field(dtype))
-		return DFG_ERR(DFG_DATA, "%s must be in raw_input_contents", dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, "values of %s must be given in raw_input_contents", dfg_dtype_name(dtype));
 	/* an element takes at least a byte, so memory is bounded by the message */
 	DFG_TRY(dfg_shape_bytes(&input->shape, DFG_U8, &least));
 	if (least > input->contents.size)

@@ -184,10 +184,11 @@ static struct dfg_err *check_tensor(const struct dfg_json *tensor, const struct 
 	DFG_TRY(dfg_json_need_size(tensor, "crc32", &crc));
 	const struct dfg_array *array = dfg_arrays_find(arrays, name->string);
 	if (!array)
-		return DFG_ERR(DFG_DATA, "variable '%s' is missing", name->string);
+		return DFG_ERR(DFG_DATA, "variable '%s' is missing in the data", name->string);
 	struct dfg_words words = dfg_type_words(array->tensor.dtype, &array->tensor.shape);
 	if (strcmp(words.s, type->string))
-		return DFG_ERR(DFG_DATA, "variable '%s' is %s, must be %s", name->string, words.s, type->string);
+		return DFG_ERR(
+			DFG_DATA, "variable '%s' is %s in the data, but %s in the manifest", name->string, words.s, type->string);
 	if (checksum(array->tensor.data, dfg_tensor_bytes(&array->tensor)) != crc)
 		return DFG_ERR(DFG_DATA, "variable '%s' is damaged: the checksum is wrong", name->string);
 	return NULL;
@@ -213,7 +214,8 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	for (const struct dfg_json *tensor = tensors->first; tensor; tensor = tensor->next)
 		DFG_TRY(check_tensor(tensor, &checkpoint->arrays));
 	if (tensors->count != checkpoint->arrays.count)
-		return DFG_ERR(DFG_DATA, "lists %zu variables, but the data has %zu", tensors->count, checkpoint->arrays.count);
+		return DFG_ERR(DFG_DATA, "the manifest lists %zu variables, but the data has %zu", tensors->count,
+			checkpoint->arrays.count);
 	return NULL;
 }
 

@@ -103,7 +103,7 @@ static struct dfg_err *get_list(struct header *h, uint32_t wanted, size_t least,
 	DFG_TRY(get_u32(h, &tag));
 	DFG_TRY(get_size(h, &count));
 	if (tag != wanted && (tag || count))
-		return DFG_ERR(DFG_DATA, "the header has a list with tag %u, expected %u or none", tag, wanted);
+		return DFG_ERR(DFG_DATA, "a list in the header has tag %u, expected %u, or 0 for an empty list", tag, wanted);
 	if (count > (h->size - h->at) / least)
 		return truncated();
 	*out_count = count;
@@ -130,9 +130,9 @@ static struct dfg_err *read_dims(struct header *h)
 		DFG_TRY(get_name(h, &name));
 		DFG_TRY(get_size(h, &h->dim[i]));
 		if (h->dim[i] > INT64_MAX)
-			return DFG_ERR(DFG_DATA, "dimension '%s' is longer than any file", name);
+			return DFG_ERR(DFG_DATA, "dimension '%s' is larger than a file can hold", name);
 		if (!h->dim[i] && recorded)
-			return DFG_ERR(DFG_DATA, "dimension '%s' is a second record dimension", name);
+			return DFG_ERR(DFG_DATA, "dimension '%s' is a second record dimension, expected at most one", name);
 		recorded |= !h->dim[i];
 	}
 	return NULL;
@@ -159,13 +159,13 @@ static struct dfg_err *read_shape(struct header *h, struct variable *variable)
 	uint64_t rank, number;
 	DFG_TRY(get_size(h, &rank));
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "has %llu dimensions, more than %d", (unsigned long long)rank, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "has %llu dimensions, the limit is %d", (unsigned long long)rank, DFG_RANK_MAX);
 	variable->shape.rank = (int)rank;
 	for (int i = 0; i < variable->shape.rank; i++) {
 		DFG_TRY(get_size(h, &number));
 		if (number >= h->dims)
-			return DFG_ERR(
-				DFG_DATA, "has dimension number %llu, but the file has %zu", (unsigned long long)number, h->dims);
+			return DFG_ERR(DFG_DATA, "names dimension number %llu, but the file has %zu dimensions",
+				(unsigned long long)number, h->dims);
 		variable->shape.dim[i] = (int64_t)h->dim[number];
 		if (!h->dim[number] && i)
 			return DFG_ERR(DFG_DATA, "has the record dimension as dimension %d, expected it as the first", i);
@@ -191,7 +191,7 @@ static struct dfg_err *read_variable(struct header *h, struct variable *variable
 	variable->slab = err ? 0 : types[variable->type].size;
 	for (int i = variable->recorded; !err && i < variable->shape.rank; i++)
 		if (__builtin_mul_overflow(variable->slab, (uint64_t)variable->shape.dim[i], &variable->slab))
-			err = DFG_ERR(DFG_DATA, "is larger than any file");
+			err = DFG_ERR(DFG_DATA, "is larger than a file can hold");
 	return dfg_err_note(err, "variable '%s'", variable->name);
 }
 
@@ -212,7 +212,7 @@ static struct dfg_err *count_records(struct header *h)
 		uint64_t slab = variable->slab;
 		if (__builtin_add_overflow(slab, -slab % 4, &slab) ||
 			__builtin_add_overflow(h->record_bytes, slab, &h->record_bytes))
-			return DFG_ERR(DFG_DATA, "a record is larger than any file");
+			return DFG_ERR(DFG_DATA, "a record is larger than a file can hold");
 		if (recorded == 1)
 			h->record_bytes = variable->slab;
 		else if (recorded == 2)
@@ -222,7 +222,7 @@ static struct dfg_err *count_records(struct header *h)
 	if (streamed)
 		h->records = h->record_bytes && first < h->size ? (h->size - first) / h->record_bytes : 0;
 	if (h->records > INT64_MAX)
-		return DFG_ERR(DFG_DATA, "has more records than any file");
+		return DFG_ERR(DFG_DATA, "its header declares more records than a file can hold");
 	return NULL;
 }
 
@@ -239,8 +239,8 @@ static struct dfg_err *check_extent(const struct header *h, struct variable *var
 	}
 	if (variable->slab && (variable->begin > h->size || end > h->size - variable->begin))
 		return DFG_ERR(DFG_DATA,
-			"variable '%s' is truncated: it has %llu bytes from byte %llu on, but the file ends at %zu", variable->name,
-			(unsigned long long)end, (unsigned long long)variable->begin, h->size);
+			"variable '%s' is truncated: it has %llu bytes from offset %llu, but the file has %zu bytes",
+			variable->name, (unsigned long long)end, (unsigned long long)variable->begin, h->size);
 	return NULL;
 }
 

@@ -142,10 +142,10 @@ static struct dfg_err *read_literal(struct scan *scan, struct dfg_npy_header *he
 	char key[16], descr[64];
 	bool has_descr = false, has_order = false, has_shape = false, comma = true;
 	if (!take(scan, '{'))
-		return DFG_ERR(DFG_DATA, "npy header: not a dictionary");
+		return DFG_ERR(DFG_DATA, "npy header: it is not a Python dictionary");
 	while (!take(scan, '}')) {
 		if (!comma || !take_string(scan, key, sizeof key) || !take(scan, ':'))
-			return DFG_ERR(DFG_DATA, "npy header: not a dictionary of three keys");
+			return DFG_ERR(DFG_DATA, "npy header: it is not a Python dictionary of three keys");
 		if (!strcmp(key, "descr") && !has_descr) {
 			has_descr = true;
 			if (!take_string(scan, descr, sizeof descr))
@@ -160,7 +160,7 @@ static struct dfg_err *read_literal(struct scan *scan, struct dfg_npy_header *he
 			has_shape = true;
 			DFG_TRY(take_shape(scan, &header->shape));
 		} else {
-			return DFG_ERR(DFG_DATA, "npy header: key '%s' is unknown or duplicate", key);
+			return DFG_ERR(DFG_DATA, "npy header: key '%s' is unknown or repeated", key);
 		}
 		comma = take(scan, ',');
 	}
@@ -184,7 +184,8 @@ static struct dfg_err *count_bytes(struct dfg_npy_header *header)
 	for (int i = 0; i < header->shape.rank; i++) {
 		empty |= !header->shape.dim[i];
 		if (header->shape.dim[i] && __builtin_mul_overflow(bytes, (size_t)header->shape.dim[i], &bytes))
-			return DFG_ERR(DFG_DATA, "shape %s is too large for any file", dfg_shape_words(&header->shape).s);
+			return DFG_ERR(
+				DFG_DATA, "an array of shape %s is larger than a file can hold", dfg_shape_words(&header->shape).s);
 	}
 	if (!header->width && !empty)
 		return DFG_ERR(DFG_DATA, "strings have width 0, expected at least 1");
@@ -198,7 +199,7 @@ struct dfg_err *dfg_npy_header(const uint8_t *bytes, size_t size, size_t *out_si
 	size_t least = sizeof magic + 4, length;
 	size_t known = size < sizeof magic ? size : sizeof magic;
 	if (known && memcmp(bytes, magic, known))
-		return DFG_ERR(DFG_DATA, "not an npy file");
+		return DFG_ERR(DFG_DATA, "it is not an npy file");
 	bool small = size > sizeof magic && bytes[6] == 1;
 	least += small ? 0 : 2;
 	*out_size = least;
@@ -208,7 +209,7 @@ struct dfg_err *dfg_npy_header(const uint8_t *bytes, size_t size, size_t *out_si
 		return DFG_ERR(DFG_DATA, "npy version %d.%d is not supported; 1.0, 2.0 and 3.0 are", bytes[6], bytes[7]);
 	length = small ? dfg_le16(bytes + 8) : dfg_le32(bytes + 8);
 	if (length > HEADER_MOST)
-		return DFG_ERR(DFG_DATA, "npy header of %zu bytes, more than %d", length, HEADER_MOST);
+		return DFG_ERR(DFG_DATA, "the npy header has %zu bytes, the limit is %d", length, HEADER_MOST);
 	*out_size = least + length;
 	if (size < *out_size)
 		return NULL;
@@ -217,7 +218,8 @@ struct dfg_err *dfg_npy_header(const uint8_t *bytes, size_t size, size_t *out_si
 	out_header->offset = *out_size;
 	DFG_TRY(count_bytes(out_header));
 	if (__builtin_add_overflow(*out_size, out_header->bytes, out_size))
-		return DFG_ERR(DFG_DATA, "shape %s is too large for any file", dfg_shape_words(&out_header->shape).s);
+		return DFG_ERR(
+			DFG_DATA, "an array of shape %s is larger than a file can hold", dfg_shape_words(&out_header->shape).s);
 	return NULL;
 }
 
@@ -307,9 +309,9 @@ struct dfg_err *dfg_npy_tensor(
 	*out_tensor = (struct dfg_tensor){0};
 	DFG_TRY(dfg_npy_header(bytes, size, &whole, &header));
 	if (size < whole)
-		return DFG_ERR(DFG_DATA, "npy is truncated: %zu bytes of %zu", size, whole);
+		return DFG_ERR(DFG_DATA, "the npy data is truncated: %zu bytes of %zu", size, whole);
 	if (size > whole)
-		return DFG_ERR(DFG_DATA, "%zu bytes after the end of the npy", size - whole);
+		return DFG_ERR(DFG_DATA, "the npy data is followed by %zu more bytes", size - whole);
 	bool as_is =
 		header.kind != 'S' && (!header.swapped || header.width == 1) && (!header.fortran || header.shape.rank < 2);
 	if (as_is)

@@ -34,13 +34,14 @@ static struct dfg_err *read_deflated(const struct dfg_zip_member *member, size_t
 {
 	struct dfg_buffer *unpacked;
 	if (member->size > *budget)
-		return DFG_ERR(DFG_DATA, "unpacks to %llu bytes, more than the %zu that are left of the limit of the file",
+		return DFG_ERR(DFG_DATA,
+			"unpacks to %llu bytes, but only %zu are left of the memory that a file of this size may take",
 			(unsigned long long)member->size, *budget);
 	*budget -= member->size;
 	DFG_TRY(dfg_inflate(member->data, member->packed, member->size, &unpacked));
 	struct dfg_err *err = NULL;
 	if (crc32_z(0, unpacked->data, member->size) != member->crc)
-		err = DFG_ERR(DFG_DATA, "the checksum is wrong");
+		err = DFG_ERR(DFG_DATA, "its checksum is wrong");
 	if (!err)
 		err = dfg_npy_tensor(unpacked->data, member->size, unpacked, out_tensor);
 	dfg_buffer_unref(unpacked);
@@ -51,10 +52,11 @@ static struct dfg_err *read_stored(
 	const struct dfg_zip_member *member, struct dfg_buffer *file, struct dfg_tensor *out_tensor)
 {
 	if (member->size != member->packed)
-		return DFG_ERR(DFG_DATA, "is stored without compression, but has %llu bytes stored and %llu unpacked",
+		return DFG_ERR(DFG_DATA,
+			"is stored without compression, but its sizes differ: %llu bytes stored, %llu bytes unpacked",
 			(unsigned long long)member->packed, (unsigned long long)member->size);
 	if (crc32_z(0, member->data, member->size) != member->crc)
-		return DFG_ERR(DFG_DATA, "the checksum is wrong");
+		return DFG_ERR(DFG_DATA, "its checksum is wrong");
 	return dfg_npy_tensor(member->data, member->size, file, out_tensor);
 }
 

@@ -320,7 +320,7 @@ static struct dfg_err *pass_separator(struct parser *p)
 static struct dfg_err *read_list(struct parser *p, const ProtobufCFieldDescriptor *field)
 {
 	if (field && field->label != PROTOBUF_C_LABEL_REPEATED)
-		return dfg_pbtxt_error(&p->lexer, "%s is not repeated, but a list is given", field->name);
+		return dfg_pbtxt_error(&p->lexer, "%s takes one value, but a list is given", field->name);
 	if (opens(&p->lexer) && (!field || dfg_wire_message_type(field)))
 		return open_message(p, field, true);
 	while (!dfg_pbtxt_is(&p->lexer, ']')) {

@@ -107,7 +107,8 @@ static struct dfg_err *hash_parts(struct dfg_plan_folder *plan)
 	dfg_pool_free(pool);
 	for (uint32_t i = 0; i < parts; i++)
 		if (memcmp(hashing.digest[i], plan->digest[i], DFG_SHA256) != 0)
-			return DFG_ERR(DFG_DATA, "%s: is not the file that the manifest lists: its sha256 is %s, not %s",
+			return DFG_ERR(DFG_DATA,
+				"%s: differs from the file that manifest.json lists: its sha256 is %s, expected %s",
 				plan->parts.part[i].source, dfg_sha256_words(hashing.digest[i]).s, dfg_sha256_words(plan->digest[i]).s);
 	return NULL;
 }
@@ -121,7 +122,7 @@ static struct dfg_err *read_part(struct dfg_plan_folder *plan, uint32_t i, const
 	graph->source = source;
 	if (!err && graph->count != plan->nodes[i])
 		err = DFG_ERR(
-			DFG_DATA, "has %u nodes, but %llu in the manifest", graph->count, (unsigned long long)plan->nodes[i]);
+			DFG_DATA, "has %u nodes, but manifest.json says %llu", graph->count, (unsigned long long)plan->nodes[i]);
 	return dfg_err_note(err, "%s", source);
 }
 
@@ -177,8 +178,8 @@ struct dfg_err *dfg_plan_folder_open(const char *path, const struct dfg_graph_op
 	for (uint32_t i = 0; !err && i < out_plan->parts.parts; i++)
 		err = read_part(out_plan, i, options);
 	if (!err && count_buckets(out_plan) != out_plan->buckets)
-		err = DFG_ERR(DFG_DATA, "%s: the parts have %u buckets, but %u in the manifest", path, count_buckets(out_plan),
-			out_plan->buckets);
+		err = DFG_ERR(DFG_DATA, "%s: the parts have %u buckets of gradients, but manifest.json says %u", path,
+			count_buckets(out_plan), out_plan->buckets);
 	if (!err)
 		err = check_all(path, options, faults, out_plan);
 	if (err)

@@ -54,13 +54,15 @@ static struct dfg_err *check_tensor(
 	const char *each = dfg_plan_folder_each(transfer);
 	struct dfg_shape shape = node->op->role == DFG_SEND ? transfer->shape : shape_of(node);
 	if (!is_string(node, "tensor_name", transfer->tensor))
-		return DFG_ERR(DFG_DATA, "is '%.200s' in manifest.json, but the node names another tensor", transfer->tensor);
+		return DFG_ERR(
+			DFG_DATA, "the node names another tensor than manifest.json, which says '%.200s'", transfer->tensor);
 	if (dtype_of(node) != transfer->dtype || !dfg_shape_equal(&shape, &transfer->shape))
-		return DFG_ERR(DFG_DATA, "'%.200s' is %s in manifest.json, but %s here", transfer->tensor,
+		return DFG_ERR(DFG_DATA, "'%.200s' is %s in manifest.json, but %s in the node", transfer->tensor,
 			dfg_type_words(transfer->dtype, &transfer->shape).s, dfg_type_words(dtype_of(node), &shape).s);
 	if (strcmp(each_of(graph, node), each) != 0)
-		return DFG_ERR(DFG_DATA, "'%.200s' is sent each %s in manifest.json, but each %s here", transfer->tensor, each,
-			each_of(graph, node));
+		return DFG_ERR(DFG_DATA,
+			"'%.200s' is sent each %s according to manifest.json, but each %s according to the node", transfer->tensor,
+			each, each_of(graph, node));
 	return NULL;
 }
 
@@ -83,9 +85,9 @@ static struct dfg_err *check_end(
 {
 	int64_t number;
 	if (!dfg_node_mark(node, "_dfg_edge", &number))
-		return DFG_ERR(DFG_DATA, "has no number of a transfer (_dfg_edge)");
+		return DFG_ERR(DFG_DATA, "attribute '_dfg_edge', the number of the transfer, is missing");
 	if (number < 0 || number >= plan->parts.transfers)
-		return DFG_ERR(DFG_DATA, "is transfer %" PRId64 ", which manifest.json does not list", number);
+		return DFG_ERR(DFG_DATA, "belongs to transfer %" PRId64 ", which manifest.json does not list", number);
 	const struct dfg_transfer *transfer = &plan->parts.transfer[number];
 	const struct dfg_node **end = node->op->role == DFG_SEND ? &ends[number].send : &ends[number].recv;
 	if (*end)

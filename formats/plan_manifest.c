@@ -188,7 +188,7 @@ static struct dfg_err *read_device(
 	if (member->count < sizeof back && sscanf(member->string, "w%9u", &device) == 1)
 		snprintf(back, sizeof back, "w%u", device);
 	if (device >= plan->parts.parts || strcmp(back, member->string))
-		return DFG_ERR(DFG_DATA, "\"%s\" is not one of w0 to w%u", key, plan->parts.parts - 1);
+		return DFG_ERR(DFG_DATA, "\"%s\" must be from w0 to w%u", key, plan->parts.parts - 1);
 	*out_device = device;
 	return NULL;
 }

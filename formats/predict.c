@@ -65,11 +65,11 @@ static struct dfg_err *take_tensor(const struct dfg_literal *literal, size_t mes
 	struct dfg_tensor tensor;
 	if (dfg_dtype_is_handle(literal->dtype))
 		return DFG_ERR(
-			DFG_DATA, "its type is %s, a handle, expected numbers, bools or strings", dfg_dtype_name(literal->dtype));
+			DFG_DATA, "its type is %s, expected a type of numbers, bools or strings", dfg_dtype_name(literal->dtype));
 	DFG_TRY(dfg_shape_bytes(&literal->shape, literal->dtype, &bytes));
 	size_t most = literal->dtype == DFG_STRING ? message * sizeof(struct dfg_string) : message;
 	if (bytes > most + REPEATED_BYTES && literal->given < dfg_shape_count(&literal->shape))
-		return DFG_ERR(DFG_DATA, "it has fewer values than the shape %s", dfg_shape_words(&literal->shape).s);
+		return DFG_ERR(DFG_DATA, "it has fewer values than shape %s", dfg_shape_words(&literal->shape).s);
 	DFG_TRY(dfg_literal_tensor(literal, &tensor));
 	if (tensor.buffer) {
 		*out_tensor = tensor;

@@ -74,10 +74,11 @@ static struct dfg_err *check_word(struct dfg_reader *r, const struct dfg_wire_fi
 		return dfg_wire_error(&r->file, field->tag, "%s is empty", what);
 	if (field->length > WORD_MOST)
 		return dfg_wire_error(
-			&r->file, field->tag, "%s is %zu bytes long, more than %d", what, field->length, WORD_MOST);
+			&r->file, field->tag, "%s has %zu bytes, the limit is %d", what, field->length, WORD_MOST);
 	for (size_t i = 0; i < field->length; i++)
 		if (field->bytes[i] < 0x20 || field->bytes[i] == 0x7f)
-			return dfg_wire_error(&r->file, field->tag, "%s holds the control byte 0x%02x", what, field->bytes[i]);
+			return dfg_wire_error(
+				&r->file, field->tag, "%s contains the control character 0x%02x", what, field->bytes[i]);
 	if (!dfg_utf8_is(field->bytes, field->length))
 		return dfg_wire_error(&r->file, field->tag, "%s is not UTF-8", what);
 	return NULL;

@@ -65,7 +65,7 @@ static struct dfg_err *read_sizes(const struct dfg_json *array, const char *what
 {
 	size_t i = 0;
 	if (array->count > most)
-		return DFG_ERR(DFG_DATA, "%s has %zu numbers, more than %zu", what, array->count, most);
+		return DFG_ERR(DFG_DATA, "%s has %zu numbers, the limit is %zu", what, array->count, most);
 	for (const struct dfg_json *number = array->first; number; number = number->next) {
 		if (!number->whole || number->integer < 0)
 			return DFG_ERR(DFG_DATA, "%s must contain integers of at least 0", what);
@@ -92,12 +92,13 @@ static struct dfg_err *read_entry(
 		out_shape->dim[i] = (int64_t)number[i];
 	DFG_TRY(dfg_shape_bytes(out_shape, *out_dtype, &bytes));
 	if (offsets->count != 2)
-		return DFG_ERR(DFG_DATA, "data_offsets has %zu numbers, not 2", offsets->count);
+		return DFG_ERR(DFG_DATA, "data_offsets has %zu numbers, expected 2", offsets->count);
 	DFG_TRY(read_sizes(offsets, "data_offsets", number, 2));
 	*out_span = (struct span){number[0], number[1]};
 	if (out_span->begin > out_span->end || out_span->end - out_span->begin != bytes)
-		return DFG_ERR(DFG_DATA, "data_offsets [%llu,%llu] are not the %zu bytes of %s", (unsigned long long)number[0],
-			(unsigned long long)number[1], bytes, dfg_type_words(*out_dtype, out_shape).s);
+		return DFG_ERR(DFG_DATA, "data_offsets [%llu,%llu] do not span the %zu bytes that %s requires",
+			(unsigned long long)number[0], (unsigned long long)number[1], bytes,
+			dfg_type_words(*out_dtype, out_shape).s);
 	return NULL;
 }
 
@@ -131,8 +132,8 @@ static struct dfg_err *check_cover(struct span *span, size_t count, uint64_t siz
 		at = span[i].end;
 	}
 	if (at != size)
-		return DFG_ERR(DFG_DATA, "%llu bytes of elements, but the header declares %llu", (unsigned long long)size,
-			(unsigned long long)at);
+		return DFG_ERR(DFG_DATA, "the file has %llu bytes of elements, but the header declares %llu",
+			(unsigned long long)size, (unsigned long long)at);
 	return NULL;
 }
 
@@ -173,10 +174,10 @@ static struct dfg_err *read_safetensors(
 {
 	uint64_t length = blob->size < LENGTH ? 0 : dfg_le64(blob->bytes);
 	if (blob->size < LENGTH || length > blob->size - LENGTH)
-		return DFG_ERR(
-			DFG_DATA, "the header has %llu bytes, but the file only %zu", (unsigned long long)length, blob->size);
+		return DFG_ERR(DFG_DATA, "the header should have %llu bytes, but the whole file has %zu",
+			(unsigned long long)length, blob->size);
 	if (length > HEADER_MOST)
-		return DFG_ERR(DFG_DATA, "the header has %llu bytes, more than %d", (unsigned long long)length, HEADER_MOST);
+		return DFG_ERR(DFG_DATA, "the header has %llu bytes, the limit is %d", (unsigned long long)length, HEADER_MOST);
 	const char *text = (const char *)blob->bytes + LENGTH;
 	if (!length || *text != '{')
 		return DFG_ERR(DFG_DATA, "the header does not begin with '{'");

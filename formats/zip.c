@@ -99,7 +99,7 @@ static struct dfg_err *find_data(const struct dfg_zip *zip, struct dfg_zip_membe
 {
 	const uint8_t *local = inside(zip, member->header, LOCAL_SIZE) ? zip->bytes + member->header : NULL;
 	if (!local || dfg_le32(local) != LOCAL)
-		return DFG_ERR(DFG_DATA, "zip: no local header at the offset given by the directory");
+		return DFG_ERR(DFG_DATA, "zip: the directory gives an offset at which there is no member");
 	uint64_t name = dfg_le16(local + 26), data = member->header + LOCAL_SIZE + name + dfg_le16(local + 28);
 	if (!inside(zip, data, member->packed))
 		return DFG_ERR(DFG_DATA, "zip: the data is outside the file");

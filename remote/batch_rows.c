@@ -87,8 +87,9 @@ void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed, uint
 
 static struct dfg_err *no_such_rows(uint64_t first, uint64_t n, uint64_t all)
 {
-	return DFG_ERR(DFG_PROTOCOL, "a step requests %llu rows from row %llu, but the file has %llu",
-		(unsigned long long)n, (unsigned long long)first, (unsigned long long)all);
+	return DFG_ERR(DFG_PROTOCOL,
+		"the launcher requests %llu rows, beginning with row %llu, of a file that has %llu rows", (unsigned long long)n,
+		(unsigned long long)first, (unsigned long long)all);
 }
 
 static struct dfg_err *get_from(
@@ -108,7 +109,7 @@ static struct dfg_err *get_listed(
 	int64_t all = source->all.shape.dim[0];
 	struct dfg_err *err = NULL;
 	if (order.dtype != DFG_I64 || order.shape.rank != 1)
-		err = DFG_ERR(DFG_PROTOCOL, "a step lists its rows as %s, expected an i64 vector",
+		err = DFG_ERR(DFG_PROTOCOL, "the launcher's list of rows is %s, expected a vector of i64",
 			dfg_type_words(order.dtype, &order.shape).s);
 	for (int64_t i = 0; !err && i < order.shape.dim[0]; i++)
 		if (dfg_tensor_int(&order, i) < 0 || dfg_tensor_int(&order, i) >= all)
@@ -130,7 +131,8 @@ struct dfg_err *dfg_rows_get(
 	uint64_t number = dfg_packet_get(packet);
 	if (number >= sources || !source[number].all.shape.dim[0] || (kind != ROWS_FROM && kind != ROWS_LISTED))
 		return DFG_ERR(DFG_PROTOCOL,
-			"a step requests rows of file %llu in form %llu: there are %zu files, and the forms are %d and %d",
+			"the launcher requests rows of file %llu in form %llu: there are %zu files with rows, and the forms are %d "
+			"and %d",
 			(unsigned long long)number, (unsigned long long)kind, sources, ROWS_FROM, ROWS_LISTED);
 	return kind == ROWS_FROM ? get_from(packet, &source[number], out_feed)
 							 : get_listed(packet, &source[number], out_feed);

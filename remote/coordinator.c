@@ -338,7 +338,7 @@ void dfg_coordinator_lose_stopped(struct dfg_coordinator *coordinator)
 	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
 		const struct worker_state *state = &coordinator->state[i];
 		if ((state->asked || state->flight) && state->stopped)
-			dfg_coordinator_lost(coordinator, i, DFG_ERR(DFG_UNAVAILABLE, "does not end its part of a failed step"));
+			dfg_coordinator_lost(coordinator, i, DFG_ERR(DFG_UNAVAILABLE, "did not stop after a step had failed"));
 	}
 }
 

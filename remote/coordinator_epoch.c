@@ -83,7 +83,7 @@ static void lose_suspect(struct dfg_coordinator *coordinator)
 	enum { TRIES = 2 };
 	if (coordinator->suspect != DFG_NONE && ++coordinator->unexplained > TRIES)
 		dfg_coordinator_lost(
-			coordinator, coordinator->suspect, DFG_ERR(DFG_UNAVAILABLE, "does not reach another worker"));
+			coordinator, coordinator->suspect, DFG_ERR(DFG_UNAVAILABLE, "cannot reach another worker"));
 }
 
 struct dfg_err *dfg_coordinator_send_epoch(struct dfg_coordinator *coordinator)
@@ -110,8 +110,8 @@ void dfg_coordinator_note(const struct dfg_coordinator *coordinator, const struc
 	for (; err; err = err->next)
 		if (!err->next || strcmp(err->text, err->next->text) != 0)
 			dfg_text_add(&text, "%s; ", err->text);
-	dfg_text_add(
-		&text, "continues with %u of %u replicas", coordinator->backend.replicas, coordinator->options.replicas);
+	dfg_text_add(&text, "the run continues with %u of %u replicas", coordinator->backend.replicas,
+		coordinator->options.replicas);
 	if (coordinator->options.note && text.s)
 		coordinator->options.note(coordinator->options.note_arg, text.s);
 	dfg_text_release(&text);
@@ -121,7 +121,7 @@ static struct dfg_err *too_few(const struct dfg_coordinator *coordinator, struct
 {
 	uint32_t left = coordinator->backend.replicas;
 	return dfg_err_join(
-		err, DFG_ERR(DFG_UNAVAILABLE, "%u of %u replicas %s left, but --min-replicas is %u", left,
+		err, DFG_ERR(DFG_UNAVAILABLE, "%u of %u replicas %s left, fewer than --min-replicas %u", left,
 				 coordinator->options.replicas, left == 1 ? "is" : "are", coordinator->options.min_replicas));
 }
 

@@ -43,7 +43,7 @@ static struct dfg_err *read_client(
 	struct dfg_err *err = dfg_packet_check(answer);
 	bool fits = list.dtype == DFG_U64 && list.shape.rank == 1 && (uint64_t)list.shape.dim[0] == probe->calls;
 	if (!err && !fits)
-		err = DFG_ERR(DFG_PROTOCOL, "worker %u has measured other calls than it was asked for", worker);
+		err = DFG_ERR(DFG_PROTOCOL, "worker %u reported other measurements than the requested ones", worker);
 	if (!err)
 		memcpy(times, list.data, probe->calls * sizeof *times);
 	probe->calls_per_s += (double)probe->calls * 1e9 / (double)(ns + 1);

@@ -118,8 +118,8 @@ static struct dfg_err *rejoin(struct dfg_coordinator *coordinator, uint32_t repl
 	struct dfg_err *err = bring_in(coordinator, replica);
 	if (err) {
 		err->code = DFG_UNAVAILABLE;
-		dfg_coordinator_lost(coordinator, replica * coordinator->width,
-			DFG_ERR(DFG_UNAVAILABLE, "cannot take part again: %s", err->text));
+		dfg_coordinator_lost(
+			coordinator, replica * coordinator->width, DFG_ERR(DFG_UNAVAILABLE, "cannot rejoin: %s", err->text));
 	} else {
 		err = begin_epoch(coordinator, replica);
 	}

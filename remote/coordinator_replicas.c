@@ -177,7 +177,7 @@ static struct dfg_err *send_state(struct dfg_coordinator *coordinator, struct df
 		if (coordinator->replica[r].done)
 			coordinator->replica[r].version = newest;
 	dfg_coordinator_drop_answers(coordinator);
-	return dfg_err_note(err, "sending the variables of a replica");
+	return dfg_err_note(err, "sending the newest variables to the replicas that lack them");
 }
 
 struct dfg_err *dfg_coordinator_make_equal(struct dfg_coordinator *coordinator)
@@ -274,7 +274,8 @@ static void lose_half_done(struct dfg_coordinator *coordinator)
 	for (uint32_t w = 0; w < coordinator->options.workers; w++)
 		if (dfg_coordinator_takes_part(coordinator, w) && coordinator->replica[w / coordinator->width].waited &&
 			!coordinator->replica[w / coordinator->width].done)
-			dfg_coordinator_lost(coordinator, w, DFG_ERR(DFG_UNAVAILABLE, "its replica's update has failed"));
+			dfg_coordinator_lost(
+				coordinator, w, DFG_ERR(DFG_UNAVAILABLE, "the update of the variables of its replica has failed"));
 }
 
 /*

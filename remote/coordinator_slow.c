@@ -52,8 +52,9 @@ static void name_slow(struct dfg_coordinator *coordinator, uint32_t worker)
 		return;
 	coordinator->replica[replica].named_slow = true;
 	dfg_text_add(&text,
-		"replica %u (%s) has computed for %.3g s, more than %d times the median of the steps before, %.3g s; the "
-		"others wait",
+		"replica %u (%s) has computed its step for %.3g s, more than %d times the median of earlier steps (%.3g s); "
+		"the "
+		"other replicas wait",
 		replica, coordinator->options.peer[worker].name, (double)(dfg_now() - times->began) / 1e9, SLOW_FACTOR,
 		(double)median(times) / 1e9);
 	if (text.s)

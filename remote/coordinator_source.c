@@ -20,7 +20,9 @@ static struct dfg_err *check_alone(struct dfg_coordinator *coordinator, uint32_t
 		if (!clone)
 			err = dfg_no_memory("the name of a clone");
 		else if (dfg_graph_find(&coordinator->parts->part[w], clone) != DFG_NONE)
-			err = DFG_ERR(DFG_DATA, "'%s' is a constant that %s has a copy of: feed it with a file of this machine",
+			err = DFG_ERR(DFG_DATA,
+				"'%s' is a constant of which %s has a copy, so it cannot be fed rows of a file on another host: feed a "
+				"file of this machine",
 				name, coordinator->options.peer[w].name);
 	}
 	dfg_arena_release(&scratch);

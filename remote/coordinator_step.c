@@ -32,7 +32,7 @@ static struct dfg_err *find_homes(struct dfg_coordinator *coordinator)
 		}
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (coordinator->home[n].worker == DFG_NONE)
-			return DFG_ERR(DFG_BUG, "node '%s' is in no part", graph->node[n].name);
+			return DFG_ERR(DFG_BUG, "internal error: node '%s' is in no part of the plan", graph->node[n].name);
 	return NULL;
 }
 

@@ -56,8 +56,9 @@ static struct dfg_err *compare(const struct dfg_coordinator *coordinator, const 
 		uint32_t outlier = find_outlier(coordinator, &list[i]);
 		if (outlier != DFG_NONE)
 			return DFG_ERR(DFG_BUG,
-				"replica %u (%s): variable '%s' has other bits than on the other replicas, which have had the same "
-				"updates: a fault of memory, of a processor or of dfg",
+				"replica %u (%s): variable '%s' differs from that of the other replicas, although all have had the "
+				"same "
+				"updates: a memory or processor fault, or an internal error of dfg",
 				outlier, coordinator->options.peer[outlier * coordinator->width].name, list[i].name);
 	}
 	return NULL;
@@ -97,8 +98,8 @@ static struct dfg_err *compare_part(struct dfg_coordinator *coordinator, uint32_
 		if (coordinator->replica[r].member)
 			err = get_digests(coordinator, worker, list, count, &all);
 		if (!err && !all)
-			err = DFG_ERR(
-				DFG_BUG, "replica %u (%s): some variables are missing", r, coordinator->options.peer[worker].name);
+			err = DFG_ERR(DFG_BUG, "internal error: replica %u (%s) did not report all variables", r,
+				coordinator->options.peer[worker].name);
 	}
 	if (!err)
 		err = compare(coordinator, list, count);

@@ -23,15 +23,15 @@ struct dfg_err *dfg_link_frame_get(const uint8_t in[DFG_LINK_FRAME_HEADER], stru
 	if (rest >> 8 != VERSION)
 		return DFG_ERR(DFG_PROTOCOL, "a frame has version %u, not %d", rest >> 8, VERSION);
 	if (length > DFG_LINK_FRAME_MOST)
-		return DFG_ERR(DFG_PROTOCOL, "a frame has %u bytes, more than %d", length, DFG_LINK_FRAME_MOST);
+		return DFG_ERR(DFG_PROTOCOL, "a frame has %u bytes, the limit is %d", length, DFG_LINK_FRAME_MOST);
 	switch (rest & 255) {
 	case DFG_LINK_FRAME_MESSAGE:
 		if (length < DFG_HEAD)
-			return DFG_ERR(DFG_PROTOCOL, "a message has %u bytes, fewer than the %d of its head", length, DFG_HEAD);
+			return DFG_ERR(DFG_PROTOCOL, "a message has %u bytes, but its head alone requires %d", length, DFG_HEAD);
 		break;
 	case DFG_LINK_FRAME_MORE:
 		if (!length)
-			return DFG_ERR(DFG_PROTOCOL, "an empty frame");
+			return DFG_ERR(DFG_PROTOCOL, "a frame is empty");
 		break;
 	case DFG_LINK_FRAME_CREDIT:
 		if (length != 8)
@@ -69,8 +69,8 @@ struct dfg_err *dfg_head_length(const uint8_t in[DFG_HEAD], size_t *out_length)
 {
 	uint64_t rank = in[3], depth = dfg_le64(in + 24);
 	if (rank > DFG_RANK_MAX || depth > DFG_LINK_DEPTH)
-		return DFG_ERR(DFG_PROTOCOL, "a message has rank %u and loop depth %llu, more than this program supports",
-			(unsigned)rank, (unsigned long long)depth);
+		return DFG_ERR(DFG_PROTOCOL, "a message has a tensor of rank %u and loop depth %llu; the limits are %d and %d",
+			(unsigned)rank, (unsigned long long)depth, DFG_RANK_MAX, DFG_LINK_DEPTH);
 	*out_length = DFG_HEAD + 8 * (size_t)(rank + depth);
 	return NULL;
 }
@@ -90,7 +90,7 @@ static struct dfg_err *check_bytes(const struct dfg_tensor *tensor, uint64_t byt
 	bool strings = tensor->dtype == DFG_STRING;
 	uint64_t least = strings ? (uint64_t)dfg_shape_count(&tensor->shape) * 8 : capacity;
 	if (bytes < least || (bytes > least && (!strings || !capacity)))
-		return DFG_ERR(DFG_PROTOCOL, "a tensor %s cannot have %llu bytes",
+		return DFG_ERR(DFG_PROTOCOL, "a tensor of type %s cannot have %llu bytes",
 			dfg_type_words(tensor->dtype, &tensor->shape).s, (unsigned long long)bytes);
 	return NULL;
 }
@@ -99,10 +99,11 @@ static struct dfg_err *check_tensor(const struct dfg_message *message, uint64_t 
 {
 	const struct dfg_tensor *tensor = &message->tensor;
 	if (!dfg_dtype_size(tensor->dtype) || dfg_dtype_is_handle(tensor->dtype))
-		return DFG_ERR(DFG_PROTOCOL, "a tensor of %s cannot leave its process", dfg_dtype_name(tensor->dtype));
+		return DFG_ERR(
+			DFG_PROTOCOL, "a tensor of type %s cannot be sent to another process", dfg_dtype_name(tensor->dtype));
 	/* A string takes 16 bytes in memory for the 8 of its length in the stream. */
 	if (bytes > (tensor->dtype == DFG_STRING ? limit / 2 : limit))
-		return DFG_ERR(DFG_PROTOCOL, "a tensor has %llu bytes, more than %zu", (unsigned long long)bytes, limit);
+		return DFG_ERR(DFG_PROTOCOL, "a tensor has %llu bytes, the limit is %zu", (unsigned long long)bytes, limit);
 	return check_bytes(tensor, bytes);
 }
 

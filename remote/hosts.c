@@ -125,7 +125,7 @@ static struct dfg_err *read_ports(
 		part += part[length] ? length + 1 : 0;
 	}
 	if (bound[1] < bound[0])
-		return DFG_ERR(r->fault, "%s= has the empty range of ports %.40s: its end is before its start", key, text);
+		return DFG_ERR(r->fault, "%s= has the range of ports %.40s, whose end is before its start", key, text);
 	uint32_t ports = bound[1] - bound[0] + 1;
 	if (ports < workers)
 		return DFG_ERR(
@@ -322,7 +322,7 @@ static struct dfg_err *read_file(struct reading *r, const char *path)
 	char *text = dfg_arena_copy(r->arena, blob.bytes, blob.size);
 	struct dfg_err *err = !text ? dfg_no_memory("the hosts file")
 						  : blob.size && memchr(text, 0, blob.size)
-							  ? DFG_ERR(DFG_CONFIG, "%s: is not a text file", path)
+							  ? DFG_ERR(DFG_CONFIG, "%s: is not a text file, as it contains a zero byte", path)
 							  : NULL;
 	dfg_blob_close(&blob);
 	int number = 0;
@@ -333,7 +333,7 @@ static struct dfg_err *read_file(struct reading *r, const char *path)
 		err = dfg_err_note(read_line(r, text), "%s:%d", path, ++number);
 	}
 	if (!err && !r->count)
-		err = DFG_ERR(DFG_CONFIG, "%s: has no host", path);
+		err = DFG_ERR(DFG_CONFIG, "%s: lists no host", path);
 	return err;
 }
 

@@ -49,11 +49,12 @@ static struct dfg_err *check(const struct dfg_hosts *hosts, uint32_t replicas, u
 		return DFG_ERR(DFG_DATA, "all hosts in --hosts have job=ps: the replicas require hosts without it");
 	if (workers % replicas)
 		return DFG_ERR(DFG_DATA,
-			"--hosts has %u workers and %u parameter servers; the workers cannot be divided evenly among %u replicas",
-			workers, servers, replicas);
+			"--hosts has %u workers that are not parameter servers, expected a multiple of --replicas %u", workers,
+			replicas);
 	if ((uint64_t)replicas * servers + workers > DFG_HOSTS_MOST)
-		return DFG_ERR(DFG_DATA, "%u replicas of %u parameter servers and %u workers are more than %d", replicas,
-			servers, workers, DFG_HOSTS_MOST);
+		return DFG_ERR(DFG_DATA,
+			"%u workers, and for each of %u replicas %u more on the parameter servers, exceed the limit of %d workers",
+			workers, replicas, servers, DFG_HOSTS_MOST);
 	return NULL;
 }
 

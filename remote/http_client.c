@@ -199,7 +199,7 @@ static struct dfg_err *refused(const struct post *post)
 {
 	switch (post->status) {
 	case 401:
-		return DFG_ERR(DFG_REFUSED, "refused the connection: its run has a different secret");
+		return DFG_ERR(DFG_REFUSED, "refused the connection: it belongs to a run with a different secret");
 	case 403:
 		return DFG_ERR(
 			DFG_REFUSED, "refused the connection: it does not expect %s", dfg_peer_words(post->client->http->self).s);
@@ -332,7 +332,7 @@ static struct dfg_err *failed(const struct post *post, CURLcode code)
 	if (code == CURLE_OK)
 		return post->status == 200 ? DFG_ERR(DFG_UNAVAILABLE, "closed the link") : refused(post);
 	if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH)
-		return DFG_ERR(DFG_REFUSED, "has a key that does not match its fingerprint");
+		return DFG_ERR(DFG_REFUSED, "uses a TLS key that does not match the expected fingerprint");
 	if (!post->exchange->stands && code == CURLE_SSL_CONNECT_ERROR && ended_in_handshake(post))
 		return DFG_ERR(DFG_UNAVAILABLE, "hung up during the TLS handshake: %s", words);
 	if (!post->exchange->stands &&
@@ -461,7 +461,7 @@ static struct dfg_err *set_trust(struct post *post, const char *fingerprint, boo
 	dfg_curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
 	dfg_curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
 	if (dfg_curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, pin))
-		return DFG_ERR(DFG_CONFIG, "libcurl cannot pin keys");
+		return DFG_ERR(DFG_CONFIG, "this libcurl cannot check the key of a peer (CURLOPT_PINNEDPUBLICKEY)");
 	return NULL;
 }
 

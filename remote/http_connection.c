@@ -53,7 +53,7 @@ static void end(struct dfg_http_connection *connection, struct dfg_err *err)
 static void refuse_more(struct dfg_http_connection *connection)
 {
 	dfg_nghttp2_session_terminate_session(connection->session, NGHTTP2_ENHANCE_YOUR_CALM);
-	end(connection, DFG_ERR(DFG_PROTOCOL, "sends too many frames without data"));
+	end(connection, DFG_ERR(DFG_PROTOCOL, "sent too many frames without data"));
 }
 
 /* Compares in constant time. */

@@ -13,7 +13,7 @@ static void message_arrived(void *arg, struct dfg_message *message)
 	struct dfg_http_links_link *link = exchange->link;
 	if (link->broken || exchange != link->source) {
 		dfg_tensor_release(&message->tensor);
-		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "received a message on a stream that carries only credit"));
+		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "sent a message on a stream that may carry only credit"));
 		return;
 	}
 	__atomic_fetch_add(&link->base.counts.received_messages, 1, __ATOMIC_RELAXED);
@@ -274,7 +274,7 @@ static struct dfg_err *enlist(struct dfg_http_links_link *link)
 	struct dfg_http_links *http = link->http;
 	for (struct dfg_http_links_link *other = http->links; other; other = other->next)
 		if (other->base.peer == link->base.peer)
-			return DFG_ERR(DFG_BUG, "there is already a link to %s", dfg_peer_words(link->base.peer).s);
+			return DFG_ERR(DFG_BUG, "internal error: there is already a link to %s", dfg_peer_words(link->base.peer).s);
 	link->next = http->links;
 	http->links = link;
 	return NULL;
@@ -315,7 +315,7 @@ struct dfg_err *dfg_http_links_connect(struct dfg_http_links *http, uint32_t pee
 {
 	struct dfg_http_links_link *link;
 	if (!http->server && http->self != DFG_LAUNCHER)
-		return DFG_ERR(DFG_BUG, "a worker that does not listen cannot have links to others");
+		return DFG_ERR(DFG_BUG, "internal error: a worker that does not listen cannot have links to other workers");
 	DFG_TRY(new_link(http, peer, true, &link));
 	return make_link(http, link, address, fingerprint, out_link);
 }
@@ -324,7 +324,7 @@ struct dfg_err *dfg_http_links_expect(struct dfg_http_links *http, uint32_t peer
 {
 	struct dfg_http_links_link *link;
 	if (!http->server || (peer != DFG_LAUNCHER && http->self != DFG_LAUNCHER))
-		return DFG_ERR(DFG_BUG, "%s is not a peer that connects to this process", dfg_peer_words(peer).s);
+		return DFG_ERR(DFG_BUG, "internal error: %s never connects to this process", dfg_peer_words(peer).s);
 	DFG_TRY(new_link(http, peer, false, &link));
 	return make_link(http, link, NULL, NULL, out_link);
 }

@@ -66,7 +66,7 @@ static struct dfg_err *await(struct side *side, uint32_t came)
 		if (atomic_load(&side->came) >= came)
 			return NULL;
 		if (dfg_now() > until)
-			return DFG_ERR(DFG_DEADLINE, "a tensor did not come back within %d s", WAIT_MS / 1000);
+			return DFG_ERR(DFG_DEADLINE, "a tensor sent over the link did not come back within %d s", WAIT_MS / 1000);
 		dfg_event_wait_until(&side->event, seen, until);
 	}
 	return DFG_ERR(why->code, "%s", why->text);
@@ -83,7 +83,7 @@ static struct dfg_err *round_trip(struct side *side, const struct dfg_tensor *te
 	*out_ns = dfg_now() - begin;
 	if (dfg_tensor_bytes(&side->last.tensor) != dfg_tensor_bytes(tensor) ||
 		memcmp(side->last.tensor.data, tensor->data, dfg_tensor_bytes(tensor)))
-		return DFG_ERR(DFG_PROTOCOL, "a tensor came back with other bytes");
+		return DFG_ERR(DFG_PROTOCOL, "a tensor sent over the link came back with different bytes");
 	return NULL;
 }
 

@@ -73,7 +73,7 @@ static void read_stderr(struct worker_process *worker_process, const char *bytes
 /* Its stderr has ended, and so has the process. */
 static void process_ended(struct worker_process *worker_process)
 {
-	char how[60] = "closed its stderr";
+	char how[60] = "closed its stderr without ending";
 	struct dfg_launch *launch = worker_process->launch;
 	if (worker_process->at)
 		end_line(worker_process);
@@ -189,7 +189,7 @@ static struct dfg_err *await_links(struct dfg_launch *launch, double patience)
 			return lost;
 		if (dfg_now() >= until)
 			return not_linked(
-				launch, i, DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s while the launcher links to it", seconds));
+				launch, i, DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s while the launcher connected to it", seconds));
 	}
 	return NULL;
 }
@@ -201,7 +201,7 @@ static struct dfg_err *link_memory(struct dfg_launch *launch, uint32_t i, double
 	if (!err || err->code != DFG_DEADLINE)
 		return err;
 	dfg_err_free(err);
-	return DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s while the launcher links to it", ms / 1e3);
+	return DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s while the launcher connected to it", ms / 1e3);
 }
 
 struct dfg_err *dfg_launch_link(struct dfg_launch *launch, uint32_t worker, double patience)

@@ -95,8 +95,10 @@ static struct dfg_err *attach_one(struct dfg_launch *launch, uint32_t number)
 	char digits[8], address[300], fingerprint[DFG_FINGERPRINT_SIZE];
 	uint8_t seed[DFG_KEY_SIZE];
 	if (port > 65535)
-		return DFG_ERR(
-			DFG_CONFIG, "tcp= has port %s: %u lanes need as many ports from there on", host->ports, host->lanes.count);
+		return DFG_ERR(DFG_CONFIG,
+			"tcp= has port %s, but this host runs %u workers, which need consecutive ports from that one on, up to "
+			"65535",
+			host->ports, host->lanes.count);
 	snprintf(digits, sizeof digits, "%lu", port);
 	snprintf(address, sizeof address, strchr(host->tcp, ':') ? "[%s]:%s" : "%s:%s", host->tcp, digits);
 	dfg_secret_key_worker(&launch->key, number, seed);
@@ -123,7 +125,7 @@ static struct dfg_err *read_rank(struct dfg_launch *launch, uint32_t number)
 	if (strncmp(peer->address, any, sizeof any - 1))
 		return NULL;
 	if (!*rank->reach)
-		return DFG_ERR(DFG_UNAVAILABLE, "has no address that other machines reach");
+		return DFG_ERR(DFG_UNAVAILABLE, "has no address that other machines can reach");
 	snprintf(address, sizeof address, strchr(rank->reach, ':') ? "[%s]:%s" : "%s:%s", rank->reach,
 		peer->address + sizeof any - 1);
 	peer->address = dfg_launch_copy_text(launch, address);

@@ -23,7 +23,7 @@ static struct dfg_err *end_old(struct worker_process *worker_process)
 		if (!atomic_load(&worker_process->watched))
 			break;
 		if (dfg_now() >= until)
-			return DFG_ERR(DFG_UNAVAILABLE, "its old process does not end");
+			return DFG_ERR(DFG_UNAVAILABLE, "the previous process of this worker does not end");
 		dfg_event_wait_until(&launch->ended, seen, until);
 	}
 	dfg_process_end(&worker_process->process, 0);

@@ -35,7 +35,8 @@ static struct dfg_err *no_hello(const struct dfg_launch *launch, const char *lin
 	struct dfg_text shown = {0};
 	if (!strstr(line, launch->secret))
 		dfg_text_escape(&shown, line, strlen(line), most);
-	struct dfg_err *err = DFG_ERR(DFG_PROTOCOL, "did not answer as a worker of dfg: '%s'", shown.s ? shown.s : "");
+	struct dfg_err *err =
+		DFG_ERR(DFG_PROTOCOL, "printed '%s', expected the first line of a dfg worker", shown.s ? shown.s : "");
 	dfg_text_release(&shown);
 	return err;
 }
@@ -56,7 +57,7 @@ static struct dfg_err *read_lanes(struct dfg_launch *launch, uint32_t number, co
 	const struct dfg_json *list = dfg_json_get(json, "lanes"), *lane = list ? list->first : NULL;
 	for (uint32_t i = 1; i < lanes->count; i++, lane = lane->next) {
 		if (!lane)
-			return DFG_ERR(DFG_PROTOCOL, "gave the addresses of %u workers, expected %u", i, lanes->count);
+			return DFG_ERR(DFG_PROTOCOL, "reported the addresses of %u workers, expected %u", i, lanes->count);
 		DFG_TRY(read_addresses(launch, number + i * lanes->stride, lane));
 	}
 	return NULL;
@@ -192,7 +193,7 @@ static struct dfg_err *find_address(struct worker_process *worker_process, uint3
 			   *port = strrchr(peer->address, ':');
 	char address[300];
 	if (!port || !*peer->fingerprint)
-		return DFG_ERR(DFG_PROTOCOL, "did not give the address and the key on which it listens");
+		return DFG_ERR(DFG_PROTOCOL, "did not report the address on which it listens, or the fingerprint of its key");
 	snprintf(address, sizeof address, strchr(at, ':') ? "[%s]%s" : "%s%s", at, port);
 	peer->address = dfg_launch_copy_text(launch, address);
 	return peer->address ? NULL : dfg_no_memory("the addresses of a worker");
@@ -337,6 +338,6 @@ struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 		worker_process->err = NULL;
 	}
 	if (short_of > 1)
-		err = dfg_err_note(err, "%u of %u workers cannot be started", short_of, launch->workers);
+		err = dfg_err_note(err, "%u of %u workers could not be started", short_of, launch->workers);
 	return err ? err : dfg_launch_publish_local(launch);
 }

@@ -56,7 +56,8 @@ static struct dfg_err *begin_message(struct dfg_message_decoder *decoder, size_t
 	DFG_TRY(dfg_head_get(decoder->front + DFG_LINK_FRAME_HEADER, decoder->limit, &incoming.message, &incoming.count));
 	bool whole = incoming.count == decoder->left - head;
 	if (!whole && incoming.count < decoder->left - head)
-		return DFG_ERR(DFG_PROTOCOL, "%zu bytes after the end of a tensor", decoder->left - head - incoming.count);
+		return DFG_ERR(
+			DFG_PROTOCOL, "a message has %zu bytes after the end of its tensor", decoder->left - head - incoming.count);
 	if (!whole && decoder->large.is_there)
 		return DFG_ERR(DFG_PROTOCOL, "a long message begins within another one");
 	if (incoming.message.tensor.dtype)
@@ -111,14 +112,14 @@ static struct dfg_err *begin_frame(struct dfg_message_decoder *decoder)
 		return DFG_ERR(DFG_PROTOCOL, "received frame %u, but frame %u is next", frame->number, decoder->frames - 1);
 	decoder->left = frame->length;
 	if (frame->kind != DFG_LINK_FRAME_CREDIT && (decoder->taken += frame->length) > decoder->credit_given)
-		return DFG_ERR(DFG_PROTOCOL, "more bytes than its credit allows");
+		return DFG_ERR(DFG_PROTOCOL, "more bytes arrived than the credit allows");
 	decoder->part = DFG_INLET_FRONT;
 	decoder->want = DFG_LINK_FRAME_HEADER + (frame->kind == DFG_LINK_FRAME_CREDIT ? 8 : DFG_HEAD);
 	if (frame->kind != DFG_LINK_FRAME_MORE)
 		return NULL;
 	decoder->now = &decoder->large;
 	if (!decoder->large.is_there || decoder->large.count - decoder->large.done < decoder->left)
-		return DFG_ERR(DFG_PROTOCOL, "more bytes than the message has");
+		return DFG_ERR(DFG_PROTOCOL, "more bytes arrived than the message has");
 	decoder->part = DFG_INLET_BODY;
 	decoder->crc = dfg_crc32c(0, decoder->front, DFG_LINK_FRAME_HEADER);
 	return NULL;
@@ -135,7 +136,8 @@ static struct dfg_err *have_front(struct dfg_message_decoder *decoder)
 		size_t head;
 		DFG_TRY(dfg_head_length(decoder->front + DFG_LINK_FRAME_HEADER, &head));
 		if (head > decoder->left)
-			return DFG_ERR(DFG_PROTOCOL, "a message's head has %zu bytes, but its frame has %u", head, decoder->left);
+			return DFG_ERR(DFG_PROTOCOL, "the head of a message has %zu bytes, but the frame around it has %u", head,
+				decoder->left);
 		if (decoder->want < DFG_LINK_FRAME_HEADER + head) {
 			decoder->want = DFG_LINK_FRAME_HEADER + head;
 			return NULL;
@@ -179,7 +181,7 @@ static struct dfg_err *take_tail(struct dfg_message_decoder *decoder, const uint
 {
 	for (; decoder->have < decoder->want && *left; decoder->have++, (*left)--)
 		if (*(*at)++ != (uint8_t)(decoder->crc >> 8 * decoder->have))
-			return DFG_ERR(DFG_PROTOCOL, "a frame has a wrong checksum");
+			return DFG_ERR(DFG_PROTOCOL, "the checksum of a frame is wrong");
 	return decoder->have == decoder->want ? end_frame(decoder) : NULL;
 }
 

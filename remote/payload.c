@@ -79,13 +79,14 @@ static struct dfg_err *verify_one(const struct dfg_payload_call *call, const str
 {
 	int64_t count = call->first[i + 1] - call->first[i];
 	if (buffer->dtype != DFG_F32 || buffer->shape.rank != 1 || buffer->shape.dim[0] != count)
-		return DFG_ERR(DFG_BUG, "buffer %u of call %llu of worker %u is %s, not f32[%lld]", i,
+		return DFG_ERR(DFG_BUG, "internal error: buffer %u of call %llu of worker %u is %s, expected f32[%lld]", i,
 			(unsigned long long)call->number, call->from, dfg_type_words(buffer->dtype, &buffer->shape).s,
 			(long long)count);
 	for (int64_t e = 0; e < count; e++) {
 		float value = ((const float *)buffer->data)[e], expected = value_of(call, call->first[i] + e);
 		if (value != expected)
-			return DFG_ERR(DFG_BUG, "element %lld of buffer %u of call %llu of worker %u is %.9g, not %.9g",
+			return DFG_ERR(DFG_BUG,
+				"internal error: element %lld of buffer %u of call %llu of worker %u is %.9g, expected %.9g",
 				(long long)e, i, (unsigned long long)call->number, call->from, (double)value, (double)expected);
 	}
 	return NULL;
@@ -133,7 +134,8 @@ static struct dfg_err *take_inputs(
 		const char *name = request->input[i].name;
 		uint32_t number = (uint32_t)(name[0] - '0');
 		if (name[0] < '0' || name[1] || number >= DFG_PAYLOAD_BUFFERS || out_buffer[number].dtype)
-			return DFG_ERR(DFG_PROTOCOL, "a payload has the buffer '%.40s', expected each of 0 to 9 once", name);
+			return DFG_ERR(
+				DFG_PROTOCOL, "a payload has a buffer '%.40s', expected the buffers 0 to 9, each once", name);
 		out_buffer[number] = request->input[i].tensor;
 		request->input[i].tensor = (struct dfg_tensor){0};
 	}

@@ -21,11 +21,11 @@ static struct dfg_err *name_missing(const struct dfg_ranks *ranks, enum dfg_code
 	char numbers[60] = "";
 	uint32_t missing = 0;
 	if (!ranks->count)
-		return DFG_ERR(code, "%s before the %ss have met", why, ranks->what);
+		return DFG_ERR(code, "%s before all %ss had reported in", why, ranks->what);
 	for (uint32_t i = 0; i < ranks->count; i++)
 		if (!ranks->rank[i].line && missing++ < most)
 			snprintf(numbers + strlen(numbers), sizeof numbers - strlen(numbers), "%s%u", *numbers ? ", " : "", i);
-	return DFG_ERR(code, "%s before %u of %u %ss have said where they listen: %s %s%s", why, missing, ranks->count,
+	return DFG_ERR(code, "%s before %u of %u %ss had reported where they listen: %s %s%s", why, missing, ranks->count,
 		ranks->what, ranks->what, numbers, missing > most ? ", ..." : "");
 }
 
@@ -38,7 +38,7 @@ static struct dfg_err *read_line(const struct dfg_ranks *ranks, uint64_t until, 
 		int ms = until == UINT64_MAX ? -1 : until > now ? (int)((until - now) / 1000000) + 1 : 0;
 		int polled = poll(&ready, 1, ms);
 		if (polled == 0)
-			return name_missing(ranks, DFG_DEADLINE, "the time has passed");
+			return name_missing(ranks, DFG_DEADLINE, "timed out");
 		ssize_t got = polled < 0 ? -1 : read(ranks->fd, line + at, 1);
 		if (got < 0 && errno == EINTR) {
 			at--;
@@ -51,13 +51,15 @@ static struct dfg_err *read_line(const struct dfg_ranks *ranks, uint64_t until, 
 			return NULL;
 		}
 	}
-	return DFG_ERR(DFG_PROTOCOL, "a line of a %s is longer than %d characters", ranks->what, DFG_RANK_LINE);
+	return DFG_ERR(DFG_PROTOCOL,
+		"a %s printed a line of more than %d characters, expected the address on which it listens", ranks->what,
+		DFG_RANK_LINE);
 }
 
 static struct dfg_err *set_count(struct dfg_ranks *ranks, uint64_t count)
 {
 	if (!count || count > DFG_HOSTS_MOST)
-		return DFG_ERR(DFG_CONFIG, "a job of %llu %ss: at least 1 and at most %d can be workers",
+		return DFG_ERR(DFG_CONFIG, "the job has %llu %ss, expected from 1 to %d, as each is a worker",
 			(unsigned long long)count, ranks->what, DFG_HOSTS_MOST);
 	ranks->count = (uint32_t)count;
 	ranks->rank = dfg_arena_zeros(&ranks->arena, count, sizeof *ranks->rank);
@@ -74,7 +76,8 @@ static struct dfg_err *take_rank(struct dfg_ranks *ranks, const struct dfg_json 
 {
 	const struct dfg_json *number = dfg_json_get(json, "rank");
 	if (!number || !number->is_natural || number->natural >= ranks->count || ranks->rank[number->natural].line)
-		return DFG_ERR(DFG_PROTOCOL, "a %s did not say its number, below %u: '%.80s'", ranks->what, ranks->count, line);
+		return DFG_ERR(DFG_PROTOCOL, "a %s did not report a number below %u that no other has: '%.80s'", ranks->what,
+			ranks->count, line);
 	struct dfg_rank *rank = &ranks->rank[number->natural];
 	rank->line = dfg_arena_copy(&ranks->arena, line, strlen(line));
 	rank->machine = text_of(json, "machine");

@@ -72,7 +72,8 @@ static struct dfg_err *allocate_payload(struct shm_link *link, struct incoming *
 	DFG_TRY(dfg_link_tensor(&link->sink, dtype, &shape, &tensor));
 	in->message.tensor = tensor;
 	if (tensor.dtype != dtype || !dfg_shape_equal(&tensor.shape, &shape) || tensor.capacity < dfg_tensor_bytes(&tensor))
-		return DFG_ERR(DFG_BUG, "the receive buffer is too small for %s", dfg_type_words(dtype, &shape).s);
+		return DFG_ERR(
+			DFG_BUG, "internal error: the receive buffer is too small for %s", dfg_type_words(dtype, &shape).s);
 	in->to = tensor.data;
 	return NULL;
 }

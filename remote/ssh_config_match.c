@@ -178,7 +178,7 @@ static struct dfg_err *evaluate(struct matching *m, const struct dfg_ssh_line *l
 		return DFG_ERR(
 			DFG_CONFIG, "Match all is followed by '%.40s', but must be the last condition of its line", value);
 	if (!condition->alone && !value && ++*io_at == line->count)
-		return DFG_ERR(DFG_CONFIG, "Match %s has no value", condition->name);
+		return DFG_ERR(DFG_CONFIG, "Match %s requires a value", condition->name);
 	if (!condition->holds) {
 		m->unknown = m->unknown ? m->unknown : name;
 		return NULL;

@@ -42,8 +42,8 @@ static struct dfg_err *verify(const struct bench *bench, const struct dfg_tensor
 		for (uint32_t r = 0; r < bench->replicas; r++)
 			sum += value_of(e, r, call);
 		if (value[e] != sum)
-			return DFG_ERR(DFG_BUG, "element %lld of the sum over %u replicas is %.9g, not %.9g", (long long)e,
-				bench->replicas, (double)value[e], (double)sum);
+			return DFG_ERR(DFG_BUG, "internal error: element %lld of the sum over %u replicas is %.9g, expected %.9g",
+				(long long)e, bench->replicas, (double)value[e], (double)sum);
 	}
 	return NULL;
 }
@@ -134,7 +134,8 @@ struct dfg_err *dfg_worker_bench(struct dfg_worker *worker, struct dfg_packet *r
 	bench.shard = dfg_shard_of(dfg_worker_replica(worker), bench.replicas, bench.replicas);
 	DFG_TRY(dfg_packet_check(request));
 	if (bench.replicas < 2 || !bench.calls)
-		return DFG_ERR(DFG_PROTOCOL, "%u replicas and %" PRIu64 " calls cannot be measured, expected at least 2 and 1",
+		return DFG_ERR(DFG_PROTOCOL,
+			"the launcher requests a measurement of %u replicas with %" PRIu64 " calls, expected at least 2 and 1",
 			bench.replicas, (uint64_t)bench.calls);
 	struct dfg_err *err = measure(worker, &bench, answer);
 	dfg_tensor_release(&bench.own);

@@ -108,8 +108,8 @@ struct dfg_err *dfg_worker_config_get(
 	bool fits =
 		out_setup->replicas && out_setup->workers % out_setup->replicas == 0 && out_setup->shards <= DFG_SHARDS_MOST;
 	if (!fits)
-		return DFG_ERR(DFG_PROTOCOL, "the launcher gave %u workers to %u replicas, which cannot be divided evenly",
-			out_setup->workers, out_setup->replicas);
+		return DFG_ERR(DFG_PROTOCOL, "the launcher gave %u replicas and %u shards to %u workers", out_setup->replicas,
+			out_setup->shards, out_setup->workers);
 	if (out_setup->servers > out_setup->workers / out_setup->replicas)
 		return DFG_ERR(DFG_PROTOCOL, "the launcher gave a replica of %u workers %u parameter servers",
 			out_setup->workers / out_setup->replicas, out_setup->servers);

@@ -54,7 +54,7 @@ struct dfg_err *dfg_grpc_answer(struct dfg_encoder *message, struct dfg_web_answ
 	struct dfg_text *body = &answer->body;
 	struct dfg_err *err = dfg_encoder_check(message);
 	if (!err && length > UINT32_MAX)
-		err = DFG_ERR(DFG_DATA, "the answer has %zu bytes, more than a message of gRPC can", length);
+		err = DFG_ERR(DFG_DATA, "the answer has %zu bytes, more than a gRPC message can hold", length);
 	if (!err && !dfg_reserve(&body->s, &body->capacity, PREFIX + length + 1, 1))
 		err = dfg_no_memory("the answer");
 	if (!err) {
@@ -100,7 +100,9 @@ static bool unframe(struct dfg_serving *serving, struct dfg_web_request *request
 		dfg_serving_error(&serving->other, request, call->protocol, 501, "compressed messages are not supported");
 	else if (size < PREFIX || body[0] || length != size - PREFIX)
 		dfg_serving_error(&serving->other, request, call->protocol, 400,
-			"the body must be one message: five bytes, and then as many as they say; it has %zu bytes", size);
+			"the body must be one gRPC message: a prefix of five bytes, then as many bytes as the prefix says; the "
+			"body has %zu bytes",
+			size);
 	else {
 		call->bytes = body + PREFIX;
 		call->size = length;

@@ -129,9 +129,9 @@ struct dfg_err *dfg_job_feed(struct dfg_serving_job *job, uint32_t input, struct
 	const struct dfg_serving_port *port = &job->live->in[input];
 	struct dfg_err *err = NULL;
 	if (job->feed[input].dtype)
-		err = DFG_ERR(DFG_DATA, "it is given twice");
+		err = DFG_ERR(DFG_DATA, "it is given more than once");
 	else if (tensor->dtype != port->dtype || !dfg_shape_fits(&tensor->shape, &port->shape))
-		err = DFG_ERR(DFG_DATA, "its type is %s, must be %s", dfg_type_words(tensor->dtype, &tensor->shape).s,
+		err = DFG_ERR(DFG_DATA, "its value is %s, expected %s", dfg_type_words(tensor->dtype, &tensor->shape).s,
 			dfg_type_words(port->dtype, &port->shape).s);
 	if (err)
 		dfg_tensor_release(tensor);

@@ -319,5 +319,6 @@ void dfg_kserve_model(struct dfg_served *served, struct dfg_web_request *request
 	else if (!strcmp(rest, "/stats"))
 		answer_stats(served, request);
 	else
-		dfg_serving_error(served, request, protocol, 404, "model '%.100s' has no path '%.100s'", served->name, rest);
+		dfg_serving_error(
+			served, request, protocol, 404, "model '%.100s' has no endpoint '%.100s'", served->name, rest);
 }

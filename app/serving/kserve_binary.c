@@ -33,19 +33,20 @@ static struct dfg_err *take_strings(struct dfg_tensor *tensor, const uint8_t *by
 	for (int64_t i = 0, count = dfg_shape_count(&tensor->shape); i < count; i++) {
 		uint64_t length = size - at >= 4 ? dfg_le32(bytes + at) : UINT64_MAX;
 		if (length > size - at - 4)
-			return DFG_ERR(DFG_DATA, "the bytes end within element %lld of %lld", (long long)i, (long long)count);
+			return DFG_ERR(
+				DFG_DATA, "the binary data ends within element %lld of %lld elements", (long long)i, (long long)count);
 		DFG_TRY(dfg_buffer_string(tensor->buffer, bytes + at + 4, (size_t)length, &element[i]));
 		at += 4 + length;
 	}
-	return at == size
-			   ? NULL
-			   : DFG_ERR(DFG_DATA, "%llu bytes are left after the last element", (unsigned long long)(size - at));
+	return at == size ? NULL
+					  : DFG_ERR(DFG_DATA, "the binary data has %llu bytes after the last element",
+							(unsigned long long)(size - at));
 }
 
 static struct dfg_err *take_elements(struct dfg_tensor *tensor, const uint8_t *bytes, uint64_t size)
 {
 	if (size != dfg_tensor_bytes(tensor))
-		return DFG_ERR(DFG_DATA, "there are %llu bytes, but %s has %zu", (unsigned long long)size,
+		return DFG_ERR(DFG_DATA, "the binary data has %llu bytes, but %s requires %zu", (unsigned long long)size,
 			dfg_type_words(tensor->dtype, &tensor->shape).s, dfg_tensor_bytes(tensor));
 	if (size)
 		memcpy(tensor->data, bytes, size);
@@ -59,7 +60,7 @@ struct dfg_err *dfg_kserve_take(struct dfg_serving_job *job, uint64_t size, enum
 	DFG_TRY(dfg_shape_bytes(
 		shape, DFG_U8, &least)); /* an element takes at least a byte, so memory is bounded by the body */
 	if (size > job->binary_size || least > size)
-		return DFG_ERR(DFG_DATA, "binary_data_size is %llu, but %zu bytes are left and the shape is %s",
+		return DFG_ERR(DFG_DATA, "binary_data_size is %llu, but %zu bytes of binary data are left, and the shape is %s",
 			(unsigned long long)size, job->binary_size, dfg_shape_words(shape).s);
 	const uint8_t *bytes = job->binary;
 	job->binary += size;

@@ -98,7 +98,7 @@ static void put_models(struct dfg_text *out, const struct dfg_served *copy, size
 	put_head(out, "dfg_queue_seconds", "histogram", "Time for which a request waited for its step.");
 	for (size_t i = 0; i < n; i++)
 		put_histogram(out, "dfg_queue_seconds", &copy[i], &copy[i].queued, dfg_seconds_bounds);
-	put_head(out, "dfg_batch_size", "histogram", "Rows of a step.");
+	put_head(out, "dfg_batch_size", "histogram", "Number of rows in a step's batch.");
 	for (size_t i = 0; i < n; i++)
 		put_histogram(out, "dfg_batch_size", &copy[i], &copy[i].rows, dfg_rows_bounds);
 	put_head(out, "dfg_stream_first_seconds", "histogram", "Time from the first byte of a request to its first event.");

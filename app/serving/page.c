@@ -30,7 +30,7 @@ struct dfg_err *dfg_serving_make_policy(struct dfg_serving *serving)
 {
 	char style[45], script[45];
 	if (!hash_between("<style>", "</style>", style) || !hash_between("<script>", "</script>", script))
-		return DFG_ERR(DFG_BUG, "the page has no style or no script");
+		return DFG_ERR(DFG_BUG, "internal error: the page of the server has no style or no script");
 	serving->policy = dfg_arena_print(&serving->arena,
 		"default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; connect-src 'self'; img-src data: blob:; "
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -292,5 +292,6 @@ void dfg_tensorflow_model(struct dfg_served *served, struct dfg_web_request *req
 	else if (!strcmp(rest, "/metadata"))
 		answer_metadata(served, request);
 	else
-		dfg_serving_error(served, request, protocol, 404, "model '%.100s' has no path '%.100s'", served->name, rest);
+		dfg_serving_error(
+			served, request, protocol, 404, "model '%.100s' has no endpoint '%.100s'", served->name, rest);
 }

@@ -27,7 +27,8 @@ static struct dfg_served *read_call(
 {
 	struct dfg_err *err = dfg_predict_read(call->bytes, call->size, is_prediction, arena, asked);
 	if (!err && *asked->label)
-		err = DFG_ERR(DFG_DATA, "versions have no labels: '%.100s'", asked->label);
+		err =
+			DFG_ERR(DFG_DATA, "version_label '%.100s' is not supported: give the number of the version", asked->label);
 	if (!err && *asked->signature && strcmp(asked->signature, "serving_default") != 0)
 		err = DFG_ERR(DFG_DATA, "the only signature is \"serving_default\", not '%.100s'", asked->signature);
 	if (!err)

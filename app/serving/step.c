@@ -128,7 +128,7 @@ static struct dfg_err *divide_fetch(
 	bool has_rows = jobs->live->out[jobs->output[i]].verdict->kind == DFG_ROWS_EACH;
 	int64_t first = 0;
 	if (has_rows && (all->shape.rank < 1 || all->shape.dim[0] != rows))
-		return DFG_ERR(DFG_BUG, "output '%.200s' is %s, but the batch has %lld rows",
+		return DFG_ERR(DFG_BUG, "internal error: output '%.200s' is %s, but the batch has %lld rows",
 			jobs->live->out[jobs->output[i]].name, dfg_type_words(all->dtype, &all->shape).s, (long long)rows);
 	for (struct dfg_serving_job *job = jobs; job; first += job->rows, job = job->next)
 		DFG_TRY(has_rows ? take_rows(all, first, job->rows, &job->value[i]) : dfg_tensor_share(all, &job->value[i]));

@@ -13,7 +13,7 @@ struct reading {
 
 static struct dfg_err *bad(const struct reading *reading, const struct dfg_json *element)
 {
-	return DFG_ERR(DFG_DATA, "element %lld is %s, must be a value of %s", (long long)reading->at,
+	return DFG_ERR(DFG_DATA, "element %lld is %s, expected a value of type %s", (long long)reading->at,
 		dfg_json_kind_name(element->kind), dfg_dtype_name(reading->tensor->dtype));
 }
 
@@ -92,8 +92,8 @@ static struct dfg_err *put_element(struct reading *reading, const struct dfg_jso
 	struct dfg_tensor *tensor = reading->tensor;
 	double value = element->number;
 	if (reading->at == reading->count)
-		return DFG_ERR(DFG_DATA, "there are more than %lld elements, the product of the shape %s",
-			(long long)reading->count, dfg_shape_words(&tensor->shape).s);
+		return DFG_ERR(DFG_DATA, "there are more elements than the %lld of shape %s", (long long)reading->count,
+			dfg_shape_words(&tensor->shape).s);
 	if (tensor->dtype == DFG_STRING)
 		return put_string(reading, element);
 	if (tensor->dtype == DFG_BOOL && element->kind == DFG_JSON_BOOL) {
@@ -161,7 +161,7 @@ struct dfg_err *dfg_json_to_tensor(
 	struct reading reading = {out_tensor, dfg_shape_count(shape), 0};
 	struct dfg_err *err = put_all(&reading, data);
 	if (!err && reading.at < reading.count)
-		err = DFG_ERR(DFG_DATA, "there are %lld elements, but the shape %s has %lld", (long long)reading.at,
+		err = DFG_ERR(DFG_DATA, "there are %lld elements, but shape %s has %lld", (long long)reading.at,
 			dfg_shape_words(shape).s, (long long)reading.count);
 	if (err)
 		dfg_tensor_release(out_tensor);
@@ -178,6 +178,6 @@ struct dfg_err *dfg_json_shape(const struct dfg_json *data, struct dfg_shape *ou
 	}
 	return has_extents(data, out_shape, 0)
 			   ? NULL
-			   : DFG_ERR(DFG_DATA, "the lists are not nested alike: the first ones have the shape %s",
+			   : DFG_ERR(DFG_DATA, "the lists differ in length or depth: the first ones have shape %s",
 					 dfg_shape_words(out_shape).s);
 }

@@ -236,7 +236,7 @@ kill "$w0" "$w1" 2>/dev/null || true
 status 2 train --secret-file secret
 has err '--secret-file requires --hosts'
 status 65 train --hosts local:2 --secret-file secret --replicas 2
-has err 'no host of --hosts has tcp=ADDR:PORT'
+has err 'no host of --hosts has the address of such a worker, tcp=ADDR:PORT'
 chmod 640 secret
 for command in "train --hosts ./hosts --replicas 2" "$DFG serve --worker"; do
 	# shellcheck disable=SC2086

@@ -31,7 +31,7 @@ done
 bench '4 12' link --sizes 4:12 --mode serialized --payload random
 has out '"coding_us": '
 bench '4 16' ps --sizes 4:16 --hosts local:3
-has err "no host is of job=ps: w0 is the server"
+has err "no host has job=ps, so w0 is the server"
 never grep -q coding_us out
 
 # From the first worker to each of the others; servers are the hosts of that job.
@@ -43,7 +43,7 @@ bench '64 256' ps --hosts ./hosts --sizes 64:256 --payload random
 never grep -q 'is the server' err
 printf 'local:2 job=ps\n' >hosts
 status 65 "$DFG" bench ps --hosts ./hosts --sizes 64
-has err 'none is left that calls them'
+has err 'there is no worker that could call them'
 
 status 0 timeout 60 "$DFG" bench allreduce --hosts local:2 --sizes 64 --repeat 1
 has out 'p50 us'

@@ -90,7 +90,7 @@ writes() { # FILE: a program that writes it to the path after -o
 echo noise >noise.txt
 writes others.npz
 status 69 "$DFG" bisect net.pb --with ./writer
-has err "./writer run net.pb: its results lack 'y'"
+has err "./writer run net.pb: its results do not include 'y'"
 writes noise.txt
 status 65 "$DFG" bisect net.pb --with ./writer
 has err './writer run net.pb: its results: '

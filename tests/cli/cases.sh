@@ -30,11 +30,11 @@ done <<'.'
 @{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "yz.npz"}]}
 @{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "x.npz", "atol": 1}}
 @{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}, {"fetch": ["y"]}], "error": {"at": "run", "mentions": ["x"]}}
-step 0: 'y' is fetched, but missing in empty.npz@{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "empty.npz"}]}
-step 0: 'z' is fetched, but missing in y.npz@{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "y.npz"}]}
-step 0: yz.npz has 'z', which is not fetched@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "yz.npz"}]}
+step 0: 'y' is fetched, but empty.npz has no array of this name@{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "empty.npz"}]}
+step 0: 'z' is fetched, but y.npz has no array of this name@{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "y.npz"}]}
+step 0: yz.npz has an array 'z', which the step does not fetch@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "yz.npz"}]}
 step 0: y: @{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "other.npz"}]}
-grad: 'x' is fetched, but missing in empty.npz@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "empty.npz"}}
+grad: 'x' is fetched, but empty.npz has no array of this name@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "empty.npz"}}
 grad: 'wrt' is empty@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": [], "expect": "empty.npz"}}
 grad: 'order' is 0@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "ones.npz", "order": 0}}
 grad: 'order' is 1.5@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "ones.npz", "order": 1.5}}

@@ -55,7 +55,7 @@ has err "people.csv[age] is f64[3], but the tensor is i32[?]: row 1, column 0 ha
 status 65 "$DFG" run q.dfg --data age=@people.csv --fetch a
 has err "line 2: 'ann' in column 'name' is not a number: FILE[COLUMN,...] chooses columns, such as [age,height,grade]"
 status 65 "$DFG" run q.dfg --data age=@people.csv[agee] --fetch a
-has err "no column 'agee' among 4; did you mean 'age'?"
+has err "no column 'agee'; did you mean 'age'?"
 
 # A worker reads them in the same way.
 status 0 "$DFG" run p.dfg --hosts local:2 --place label=w1 --data label=w1:@iris.csv[4] --fetch l
@@ -75,6 +75,6 @@ status 0 "$DFG" convert 'mixed.csv[a]' -o a.npy
 status 0 "$DFG" diff a.npy 'mixed.csv[a]'
 status 1 "$DFG" diff 'mixed.csv[b]' a.npy
 status 65 "$DFG" convert 'mixed.csv[c]' -o c.npy
-has err "mixed.csv: no column 'c' among 2"
+has err "mixed.csv: no column 'c'; did you mean 'a'?"
 status 65 "$DFG" run q.dfg --feed age=@mixed.csv[b] --feed grade=@mixed.csv[b]
 has err "mixed.csv[b] is string[2], but the tensor is f64[?]: row 1, column 0 is 'x', which is not a number for f64"

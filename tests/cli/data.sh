@@ -126,7 +126,7 @@ for columns in 3073 3:3 4:3 0:3074 x 1:x 99999999999999999999 -1 '' 184467440737
 done
 refused 65 'not a whole number of records' 'cifar.bin[u8:99999999999999999999]'
 refused 65 'larger than any memory' 'cifar.bin[u8:4294967296,4294967296]'
-refused 65 'a record has more than 7 dimensions' 'cifar.bin[u8:1,1,1,1,1,1,1,1]'
+refused 65 'the type of a record has more than 7 dimensions' 'cifar.bin[u8:1,1,1,1,1,1,1,1]'
 refused 65 'is not a file of arrays' 'cifar.bin'
 refused 66 'none.bin' 'none.bin[u8:3]'
 refused 65 "--data: x.npy holds samples of f32[?,2], but the files before it of u8[?,3]" 'cifar.bin[u8:3073][:3],@x.npy'

@@ -84,17 +84,17 @@ while IFS='|' read -r name words; do
 	status 65 "$DFG" show "$a/refused.h5[$name]"
 	has err "refused.h5: $words"
 done <<'END'
-structured|structured: has structures of 8 bytes, which dfg does not read
-null|null: has no elements and no shape
+structured|structured: its elements are structures of 8 bytes, which dfg cannot read
+null|null: is an empty dataset, which has no shape
 elsewhere|elsewhere: is a link to an object that is not in this file
 dangling|dangling: is a link to an object that is not in this file
-dates|dates: has opaque bytes of 8 bytes, which dfg does not read
+dates|dates: its elements are opaque data of 8 bytes, which dfg cannot read
 one|one: is a group, not a dataset
 one/self|one/self: is a group, not a dataset
 virtual|virtual: its elements are in other files, which dfg does not follow
 outside|outside: its elements are in other files, which dfg does not follow
-bomb|bomb: a chunk of u8[2147483648] takes 2147483648 bytes, more than
-wide|wide: a row of u8[1,1099511627776] takes 1099511627776 bytes, more than
+bomb|bomb: a chunk of u8[2147483648] takes 2147483648 bytes of memory, but
+wide|wide: a row of u8[1,1099511627776] takes 1099511627776 bytes of memory, but
 none|no array 'none'
 virtua|no array 'virtua'; did you mean 'virtual'?
 END
@@ -102,7 +102,7 @@ status 0 "$DFG" show "$a/refused.h5" # which has a group that contains itself
 has out 'structured no dtype[2]'
 # show --node reads only the array that it prints.
 status 65 "$DFG" show "$a/refused.h5" --node dates
-has err 'refused.h5: dates: has opaque bytes'
+has err 'refused.h5: dates: its elements are opaque data'
 status 65 "$DFG" convert "$a/refused.h5" -o out.npz
 has err 'refused.h5: bomb: a chunk of u8[2147483648] takes'
 status 65 "$DFG" run rows.dfg --data "x=@$a/types.h5"

@@ -123,7 +123,7 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	fails 65 "host 'w7' is not in --hosts" x=w7:@far-x.npy t=@t.npy
 	status 65 train $there --place x=w0
 	has err "'x' is on w0, which does not have the data of w1: give --place 'x=w1'"
-	fails 66 '--data: w1: stdin: is not a regular file' x=w1:@- t=@t.npy
+	fails 66 '--data: w1: stdin cannot be used here: give the path of a regular file' x=w1:@- t=@t.npy
 	mkfifo there/pipe
 	fails 66 '--data: w1: pipe: is not a regular file' x=w1:@pipe t=@t.npy
 	fails 2 "'x=w1:x.npy' is not NAME=@FILE or NAME=HOST:@FILE" x=w1:x.npy t=@t.npy
@@ -136,4 +136,4 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 # A constant with a copy on both workers can be fed by the launcher only.
 printf 'input x: f32[n]\nk = f32(2)\na = x * k\nb = x + k\noutput c = a + b\n' >constant.dfg
 status 65 "$DFG" run constant.dfg --hosts ./hosts --place a=w0 --place b=w1 --data k=w0:@far-t.npy --data x=@x.npy
-has err "'k' is a constant that w1 has a copy of"
+has err "'k' is a constant of which w1 has a copy"

@@ -354,7 +354,7 @@ status 2 "$DFG" serve --worker --wait 0
 # Too few descriptors for 50 workers: one error says so.
 for most in 20 64 150; do
 	status 71 bash -c "ulimit -n $most; exec \"\$0\" \"\$@\"" "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts local:50
-	has err 'of 50 workers cannot be started: w'
+	has err 'of 50 workers could not be started: w'
 	has err 'Too many open files; `ulimit -n` prints the limit of open files'
 	[ "$(wc -l <err)" = 1 ] || { cat err; exit 1; }
 done

@@ -116,7 +116,7 @@ has err 'total() is allowed only outside of loops and branches'
 printf 'input x: f32[n]\noutput y = sum(total(x))\n' >shape.dfg
 "$DFG" build shape.dfg -o shape.pb
 status 65 "$DFG" run shape.pb --data 'x=@x.csv[0]' --batch 8
-has err 'is f32[8] in one batch and f32[5] in another'
+has err 'is f32[8] in one batch, but f32[5] in another'
 
 # The mark of a total in a graph of another program: of strings, and of a node that is not an Identity.
 cat >marked.pbtxt <<'END'

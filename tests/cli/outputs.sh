@@ -77,7 +77,7 @@ within 'ck was made with --shuffle 3, but this run has --no-shuffle' --no-shuffl
 within 'ck was made with no --drop-last, but this run has --drop-last' --shuffle 3 --drop-last
 printf 'output x = zeros([900])\n' | "$DFG" run - -o less.npy
 status 65 "$DFG" run t.pb --data x=@less.npy --target train --batch 100 --checkpoint ck --steps 20 --resume --shuffle 3
-has err 'ck was made with data of 1000 samples, but this run has data of 900 samples: they must be equal, as it continues within an epoch, at sample 300'
+has err 'ck was made with data of 1000 samples, but this run has data of 900 samples: they must be equal, as the run continues within an epoch, at sample 300'
 status 0 $train --steps 20 --resume --shuffle 3
 status 0 $train --steps 25 --resume --no-shuffle --batch 50
 has err 'warning: ck was made with --batch 100, but this run has --batch 50'

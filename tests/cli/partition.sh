@@ -246,7 +246,7 @@ status 0 divide edited
 sed -i '/"number":0,/s/"shape":\[null,4\]/"shape":[null,5]/' edited/manifest.json
 for command in "check edited" "show edited" "diff edited edited" "run edited --hosts local:2 --feed x=[[1,2,3,4]] --fetch y"; do
 	status 65 "$DFG" $command
-	has err "edited/w1.pb: node '_dfg/recv/0' (_Recv): transfer 0: 'layer1:0' is f32[?,5] in manifest.json, but f32[?,4] here"
+	has err "edited/w1.pb: node '_dfg/recv/0' (_Recv): transfer 0: 'layer1:0' is f32[?,5] in manifest.json, but f32[?,4] in the node"
 done
 status 0 divide edited
 cp edited/w1.pb edited/w2.pb

@@ -26,7 +26,7 @@ refused() { # LINE WORDS
 }
 refused 'local:3 port=7000-7001' 'port= has 2 ports (7000-7001) for 3 workers'
 refused 'alpha slots=2 tcp=10.0.0.1:7000' 'tcp= has 1 port (7000) for 2 workers'
-refused 'alpha port=7001-7000' 'port= has the empty range of ports 7001-7000'
+refused 'alpha port=7001-7000' 'port= has the range of ports 7001-7000, whose end is before its start'
 for ports in 0 70000 7000- -7000 7000,7002 70000-70001 7000-7001-7002 7000-70000 '' x 0007000; do
 	refused "alpha port=$ports" "the port of port= must be a number from 1 to 65535 or a range P1-P2, not '$ports'"
 done

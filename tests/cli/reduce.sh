@@ -110,7 +110,7 @@ echo $((n + 1)) >count
 exit 0
 END
 status 65 "$DFG" reduce chain.pb -o no.pb -- ./by_chance
-has err 'fails by chance'
+has err 'does not fail reliably'
 script hangs <<'END'
 #!/bin/sh
 grep -q Sin "$1" && sleep 600

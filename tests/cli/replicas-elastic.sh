@@ -108,7 +108,7 @@ losses() {
 	at_step 9
 	signal KILL 0
 	ends 69
-	has few.err '1 of 3 replicas is left, but --min-replicas is 2'
+	has few.err '1 of 3 replicas is left, fewer than --min-replicas 2'
 	begin few --replicas 2 --hosts local:2 --restarts 1 --checkpoint few --every 2
 	at_step 5
 	signal KILL 1
@@ -124,9 +124,9 @@ returns() {
 	begin rejoin --replicas 2 --min-replicas 1 --hosts local:2 --restarts 2 --steps 200
 	at_step 3
 	signal KILL 1
-	within grep -q 'step [0-9]*: replica 1 (w1) is back; continues with 2 of 2 replicas' rejoin.err
+	within grep -q 'step [0-9]*: replica 1 (w1) is back; the run continues with 2 of 2 replicas' rejoin.err
 	signal KILL 0
-	within grep -q 'step [0-9]*: replica 0 (w0) is back; continues with 2 of 2 replicas' rejoin.err
+	within grep -q 'step [0-9]*: replica 0 (w0) is back; the run continues with 2 of 2 replicas' rejoin.err
 	longer
 	begin rejoin --replicas 3 --min-replicas 1 --hosts local:3 --transport libcurl --restarts 1 --steps 200 --verify-replicas 5
 	at_step 3
@@ -144,9 +144,9 @@ returns() {
 			--place 'guess*=w1' --transport $transport --verify-replicas 20
 		at_step 3
 		signal KILL 3
-		within grep -q 'step [0-9]*: replica 1 (w2) is back; continues with 3 of 3 replicas' rejoin.err
+		within grep -q 'step [0-9]*: replica 1 (w2) is back; the run continues with 3 of 3 replicas' rejoin.err
 		signal KILL 0
-		within grep -q 'step [0-9]*: replica 0 (w0) is back; continues with 3 of 3 replicas' rejoin.err
+		within grep -q 'step [0-9]*: replica 0 (w0) is back; the run continues with 3 of 3 replicas' rejoin.err
 		longer
 	done
 
@@ -156,14 +156,14 @@ returns() {
 	for _ in 1 2 3 4 5 6; do
 		signal STOP 1
 		for _ in $(seq 30); do
-			! grep -q 'step [0-9]*: replica 1 (w1) has computed for .* s, more than 10 times the median' late.err || break 2
+			! grep -q 'step [0-9]*: replica 1 (w1) has computed its step for .* s, more than 10 times the median' late.err || break 2
 			sleep 0.05
 		done
 		kill -CONT "$worker"
 	done
 	kill -CONT "$worker"
 	longer
-	[ "$(grep -c 'has computed for' late.err)" = 1 ]
+	[ "$(grep -c 'has computed its step for' late.err)" = 1 ]
 	has late.err 'replica 1 (w1) has computed'
 	# For a single replica nobody waits.
 	begin alone --hosts local:1 --lease 20 --steps 200
@@ -183,16 +183,16 @@ leaves() {
 	at_step 12
 	signal TERM 2
 	as_undisturbed
-	has leave.err 'w0: ended by request; continues with 2 of 3 replicas'
-	has leave.err 'w2: ended by request; continues with 1 of 3 replicas'
+	has leave.err 'w0: ended by request; the run continues with 2 of 3 replicas'
+	has leave.err 'w2: ended by request; the run continues with 1 of 3 replicas'
 	begin leave --replicas 2 --min-replicas 1 --hosts local:2
 	at_step 3
 	signal TERM 1
-	within grep -q 'w1: ended by request; continues with 1' leave.err
+	within grep -q 'w1: ended by request; the run continues with 1' leave.err
 	signal TERM 0
 	ends 69
 	has leave.err 'w0: ended by request'
-	has leave.err '0 of 2 replicas are left, but --min-replicas is 1'
+	has leave.err '0 of 2 replicas are left, fewer than --min-replicas 1'
 	begin leave --replicas 2 --hosts local:2
 	at_step 3
 	signal TERM 1
@@ -236,7 +236,7 @@ differences() {
 	for replica in 0 2; do
 		begin flip --replicas 3 --hosts local:3 --verify-replicas 4 --emulate "flip=6,$replica"
 		ends 70
-		grep -q "step 8: replica $replica (w$replica): variable '.*' has other bits" flip.err
+		grep -q "step 8: replica $replica (w$replica): variable '.*' differs from that" flip.err
 		never grep -q '"step":8,' flip.jsonl
 	done
 }

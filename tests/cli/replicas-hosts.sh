@@ -71,7 +71,7 @@ train part --shards 3 --epochs 4 --replicas 2 --hosts local:2 --checkpoint ck --
 cmp whole.safetensors part.safetensors
 train part --shards 3 --epochs 4 --steps 7 --checkpoint ck --force
 status 65 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --batch 16 --epochs 4 --checkpoint ck --resume --shards 2
-has err 'was made with --shards 3, but this run has --shards 2: they must be equal, as it continues within an epoch'
+has err 'was made with --shards 3, but this run has --shards 2: they must be equal, as the run continues within an epoch'
 train part --shards 3 --steps 6 --checkpoint ck --force
 status 0 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --batch 16 --epochs 3 --checkpoint ck --resume --shards 2
 has err 'warning: ck was made with --shards 3, but this run has --shards 2'
@@ -114,9 +114,9 @@ run() { # STATUS OPTIONS...
 	status "$wanted" "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --batch 16 "$@"
 }
 run 65 --replicas 3 --hosts local:2
-has err '--hosts has 2 workers, which cannot be divided evenly among 3 replicas'
+has err '--hosts has 2 workers, expected a multiple of --replicas 3'
 run 65 --replicas 2 --hosts local:3
-has err '--hosts has 3 workers, which cannot be divided evenly among 2 replicas'
+has err '--hosts has 3 workers, expected a multiple of --replicas 2'
 run 2 --replicas 3 --shards 2 --hosts local:3
 has err '--shards 2 is less than --replicas 3'
 run 2 --replicas 2

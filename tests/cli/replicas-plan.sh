@@ -98,7 +98,7 @@ refused 'plan: the plan is for --shards 6, not 4' plan --hosts local:2 --replica
 refused 'one: the plan is for 1 shard, fewer than 2 replicas: partition with --shards' one --hosts local:2 --replicas 2
 refused 'parts: the plan is for 2 workers, but --hosts has 1 for each replica' parts --hosts local:2 --replicas 2
 status 65 "$DFG" partition train.pb --hosts local:3 --replicas 2 -o bad
-has err '--hosts has 3 workers, which cannot be divided evenly among 2 replicas'
+has err '--hosts has 3 workers, expected a multiple of --replicas 2'
 
 # 12. Inputs with a fixed number of rows have that of one shard.
 sed 's/f32\[n/f32[2/' fit.dfg >fixed.dfg
@@ -111,7 +111,7 @@ run fixed fixed --hosts local:2 --replicas 2
 cmp one.jsonl fixed.jsonl
 cmp one.safetensors fixed.safetensors
 status 65 "$DFG" run fixed --hosts local:2 --replicas 2 --data x=@x.npy --data y=@y.npy --target train --batch 6
-has err 'it takes batches of 12 samples, not 6'
+has err 'requires batches of 12 samples, but the batch size is 6'
 echo 'input z: f32[5]' >>fixed.dfg
 "$DFG" build fixed.dfg -o fixed.pb
 status 65 "$DFG" partition fixed.pb --hosts local:2 --shards 2 -o bad

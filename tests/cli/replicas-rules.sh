@@ -101,7 +101,7 @@ output loss = mean(sum(x * w, axis = 1) ** 2)
 step fixed
 status 0 "$DFG" run penalty-train.pb --feed x=@x.npy --fetch x
 status 65 "$DFG" run fixed-train.pb --data x=@x.npy --batch 12 --target train --shards 2
-has err "it takes batches of 6 samples, not 12"
+has err "requires batches of 6 samples, but the batch size is 12"
 run 0 fixed --shards 4 --save b.npz
 sed 's/\[3, 2\]/[12, 2]/' fixed.dfg >whole.dfg
 step whole

@@ -120,7 +120,7 @@ run() { # STATUS OPTIONS...
 run 65 --hosts local:2 --sync ps
 has err 'no host in --hosts has job=ps'
 run 65 --hosts ./two --sync ps --replicas 3
-has err '--hosts has 2 workers and 1 parameter servers; the workers cannot be divided evenly among 3 replicas'
+has err '--hosts has 2 workers that are not parameter servers, expected a multiple of --replicas 3'
 printf 'local:2 job=ps\n' >only
 run 65 --hosts ./only --sync ps
 has err 'all hosts in --hosts have job=ps: the replicas require hosts without it'

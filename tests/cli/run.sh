@@ -38,7 +38,7 @@ has err "'x'"
 status 65 "$DFG" run "$g" --fetch predicton
 has err "did you mean 'prediction'?"
 status 65 "$DFG" run "$g" --fetch y:1
-has err "node 'y' (Add) has 1 outputs, not 'y:1'"
+has err "there is no tensor 'y:1': the number of outputs of node 'y' (Add) is 1"
 status 65 "$DFG" run "$g" --feed 'x=f32[2]:1,2'
 has err "'x' is f32[2], must be f32[?,2]"
 status 65 "$DFG" run "$g" --feed 'x=i32[1,2]:1,2'
@@ -94,7 +94,7 @@ has err "t.npy holds samples of f32[?,1], but 'x' is f32[?,2]"
 status 65 "$DFG" run "$g" --data x=@x.csv --data t=@t.npy --target train
 has err "x.csv holds samples of f64[?,2], but 'x' is f32[?,2]"
 status 65 train --batch 101 --drop-last
-has err "100 samples are fewer than one batch of 101"
+has err "--drop-last leaves no batch: the number of samples is 100, the batch size 101"
 status 2 "$DFG" run "$g" --target train --steps
 status 73 train --metrics /nonexistent/m.jsonl
 status 74 train --metrics /dev/full

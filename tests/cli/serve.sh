@@ -68,21 +68,21 @@ infer 400 '[]' 'the body must be a JSON object'
 infer 422 '{}' 'inputs'
 infer 422 '{"inputs":[{"name":"x"}]}' 'datatype'
 infer 422 '{"inputs":[{"name":"x","datatype":"FP99","shape":[1,3],"data":[1,2,3]}]}' "unknown datatype 'FP99'"
-infer 422 '{"inputs":[{"name":"x","datatype":"FP64","shape":[1,3],"data":[1,2,3]}]}' "its type is f64[1,3], must be f32[?,3]"
-infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}' "must be f32[?,3]"
+infer 422 '{"inputs":[{"name":"x","datatype":"FP64","shape":[1,3],"data":[1,2,3]}]}' "its value is f64[1,3], expected f32[?,3]"
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}' "expected f32[?,3]"
 infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,-3],"data":[1,2,3]}]}' 'integers of at least 0'
 infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[4611686018427387904,3],"data":[1]}]}' "input 'x'"
 infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[100000000,3],"data":[1]}]}' 'fewer elements'
 infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,2]}]}' 'there are 2 elements'
-infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,2,3,4]}]}' 'more than 3 elements'
+infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,2,3,4]}]}' 'more elements than the 3 of shape [1,3]'
 infer 422 '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,"2",3]}]}' 'element 1 is a string'
 infer 422 '{"inputs":[{"name":"k","datatype":"INT32","shape":[1],"data":[1.5]}]}' 'element 0'
 infer 422 '{"inputs":[{"name":"k","datatype":"INT32","shape":[1],"data":[2147483648]}]}' 'i32 cannot hold'
 infer 422 '{"inputs":[{"name":"q","datatype":"FP32","shape":[1],"data":[1]}]}' 'its inputs are: x, k'
-infer 422 "{\"inputs\":[$x,$x]}" 'given twice'
+infer 422 "{\"inputs\":[$x,$x]}" 'given more than once'
 infer 422 "{\"inputs\":[$x],\"outputs\":[{\"name\":\"q\"}]}" 'its outputs are: y, z'
 ask 422 "$url/v1/models/two:predict" -d '{"instances":[{"x":[1,2]},{"x":[1,2,3]}]}'
-has answer 'not nested alike'
+has answer 'the lists differ in length or depth'
 ask 422 "$url/v1/models/two:predict" -d '{"instances":[],"inputs":1}'
 ask 200 "$url/"
 has answer '<form id="form"'
@@ -127,8 +127,8 @@ assert struct.unpack("<3f", body[size:]) == (3, 5, 7), body
 k = {"name": "k", "datatype": "INT32", "shape": [1], "parameters": {"binary_data_size": 4}}
 answer, body = infer({"inputs": [k, x], "parameters": {"binary_data_output": True}}, struct.pack("<i3f", 4, 1, 2, 3))
 assert struct.unpack("<4f", body[-16:]) == (3, 5, 7, 10), body
-for head, data, length, words in [({"inputs": [x]}, b"12345678", None, b"8 bytes are left"), ({"inputs": [x]}, b"1" * 13, None, b"belong to no input"),
-        ({"inputs": [dict(x, shape=[2, 3])]}, b"1" * 12, None, b"there are 12 bytes"), ({"inputs": [x]}, b"", 9999, b"up to"),
+for head, data, length, words in [({"inputs": [x]}, b"12345678", None, b"8 bytes of binary data are left"), ({"inputs": [x]}, b"1" * 13, None, b"belong to no input"),
+        ({"inputs": [dict(x, shape=[2, 3])]}, b"1" * 12, None, b"the binary data has 12 bytes"), ({"inputs": [x]}, b"", 9999, b"up to"),
         ({"inputs": [dict(x, parameters={"binary_data_size": -1})]}, b"", None, b"binary_data_size")]:
     answer, body = infer(head, data, length)
     assert answer.status in (400, 422) and words in body, (head, answer.status, body)

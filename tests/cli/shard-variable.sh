@@ -152,9 +152,9 @@ marked() { # STATUS
 marked 0
 { part a 0 2 4 2; part b 9999999 10000000 10000000 1; } >marked.pbtxt
 marked 65
-has err "variable 'w': part 9999999 does not have the dtype or shape"
+has err "variable 'w': part 9999999 has a dtype or shape that does not fit"
 { part a 0 2 4 2; part b 0 2 4 2; } >marked.pbtxt
 marked 65
-has err "variable 'w': two variables are part 0"
+has err "variable 'w': part 0 occurs twice"
 { part a 0 2 9223372036854775807 2; part b 1 2 9223372036854775807 2; } >marked.pbtxt
 marked 0

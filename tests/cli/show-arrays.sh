@@ -24,7 +24,7 @@ status 65 "$DFG" show 'a.npy[z]'
 has err "no array 'z': the file holds one array, which has no name; leave out [z]"
 printf 'a,b,c\n1,2,x\n3,4,y\n' >t.csv
 status 65 "$DFG" show 't.csv[zebra]'
-has err "no column 'zebra' among 3; the first is 'a'"
+has err "no column 'zebra'; the first is 'a'"
 status 0 "$DFG" show 't.csv[a,b]'
 [ "$(cat out)" = 't.csv[a,b]: i64[2,2]
 1 2

@@ -115,13 +115,13 @@ has srun.log '--ntasks=2'
 # A srun that fails, that is not there, or whose tasks do not come.
 SRUN_FAILS='Requested nodes are busy' status 69 train
 has err 'srun: error: Unable to create step: Requested nodes are busy'
-has err '--hosts slurm: the job ended before 2 of 2 tasks have said where they listen: task 0, 1'
+has err '--hosts slurm: the job ended before 2 of 2 tasks had reported where they listen: task 0, 1'
 status 69 env PATH="$PWD" "$DFG" run t.pb --hosts slurm
 has err "there is no program 'srun' in PATH"
 cp bin/srun whole
 printf '#!/bin/sh\nexec sleep 60\n' >bin/srun
 status 124 train --timeout 0.3
-has err '--hosts slurm: the time has passed before 2 of 2 tasks have said where they listen: task 0, 1'
+has err '--hosts slurm: timed out before 2 of 2 tasks had reported where they listen: task 0, 1'
 printf '#!/bin/sh\necho "1: Welcome"\nexec cat\n' >bin/srun
 status 76 train
 has err "a task did not answer as a worker of dfg: 'Welcome'"

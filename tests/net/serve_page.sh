@@ -127,7 +127,7 @@ assert pixels == [255 if k == 3 else 255 - 9 * (i // 28) for i in range(784) for
 value("document.querySelector('textarea[name=x]').value = '[[1, 2]]'")
 value("document.querySelector('form button').click()")
 until("document.querySelector('#state').className === 'bad'")
-assert "input 'x': its type is f32[1,2], must be f32[?,3]" in value("document.querySelector('#state').textContent")
+assert "input 'x': its value is f32[1,2], expected f32[?,3]" in value("document.querySelector('#state').textContent")
 assert value("document.querySelector('#state').getAttribute('role')") == "status"
 
 # The graph: its loop and its scope are boxes, which fold and unfold.

@@ -65,17 +65,17 @@ fails 76 'beta: did not answer as a worker of dfg'
 
 # Finding 33: what a login shell prints is shown.
 there 'echo "Welcome to beta!"; exec cat >/dev/null'
-fails 76 "beta: did not answer as a worker of dfg: 'Welcome to beta!'"
+fails 76 "beta: printed 'Welcome to beta!', expected the first line of a dfg worker"
 there 'exec cat'
 fails 76 'beta: did not answer as a worker of dfg'
 never grep -qE '[0-9a-f]{64}' out
 
 # Only its first line is shown: others may repeat the secret, or have no end.
 there 'echo "Welcome to beta!"; exec cat'
-fails 76 "beta: did not answer as a worker of dfg: 'Welcome to beta!'"
+fails 76 "beta: printed 'Welcome to beta!', expected the first line of a dfg worker"
 never grep -qE '[0-9a-f]{64}' out
 there 'echo "Welcome to beta!"; yes | head -c 3000000'
-fails 76 "beta: did not answer as a worker of dfg: 'Welcome to beta!'"
+fails 76 "beta: printed 'Welcome to beta!', expected the first line of a dfg worker"
 [ "$(wc -l <out)" = 1 ]
 
 # It was told another secret than the others: that is refused, and told to nobody.

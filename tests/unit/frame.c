@@ -270,30 +270,30 @@ static void a_wrong_field_is_refused(void **state)
 		uint64_t value;
 		const char *words;
 	} wrong[] = {
-		{0, 4, DFG_LINK_FRAME_MOST + 1, "more than"},
-		{0, 4, 0xffffffff, "more than"},
-		{0, 4, 10, "fewer than the 32 of its head"},
-		{0, 4, 40, "head has 64 bytes, but its frame has 40"},
+		{0, 4, DFG_LINK_FRAME_MOST + 1, "the limit is"},
+		{0, 4, 0xffffffff, "the limit is"},
+		{0, 4, 10, "its head alone requires 32"},
+		{0, 4, 40, "the head of a message has 64 bytes, but the frame around it has 40"},
 		{4, 1, 0, "unknown kind 0"},
 		{4, 1, 9, "unknown kind 9"},
-		{4, 1, DFG_LINK_FRAME_MORE, "more bytes than the message has"},
+		{4, 1, DFG_LINK_FRAME_MORE, "more bytes arrived than the message has"},
 		{4, 1, DFG_LINK_FRAME_CREDIT, "a credit frame has"},
 		{5, 1, 2, "has version 2"},
 		{8, 4, 1, "received frame 1, but frame 0 is next"},
 		{12, 1, DFG_MESSAGE_KINDS, "a message has the unknown kind"},
 		{13, 1, 4, "unknown kind 0 (flags 4)"},
 		{13, 1, 0, "without a tensor"},
-		{14, 1, 0, "cannot leave its process"},
-		{14, 1, DFG_RESOURCE, "cannot leave its process"},
-		{14, 1, DFG_VARIANT, "cannot leave its process"},
-		{14, 1, 200, "cannot leave its process"},
+		{14, 1, 0, "cannot be sent to another process"},
+		{14, 1, DFG_RESOURCE, "cannot be sent to another process"},
+		{14, 1, DFG_VARIANT, "cannot be sent to another process"},
+		{14, 1, 200, "cannot be sent to another process"},
 		{14, 1, DFG_F64, "cannot have 6 bytes"},
 		{14, 1, DFG_STRING, "cannot have 6 bytes"},
-		{15, 1, DFG_RANK_MAX + 1, "has rank 9"},
-		{28, 8, LIMIT + 1, "more than"},
-		{28, 8, UINT64_MAX, "more than"},
+		{15, 1, DFG_RANK_MAX + 1, "has a tensor of rank 9"},
+		{28, 8, LIMIT + 1, "the limit is"},
+		{28, 8, UINT64_MAX, "the limit is"},
 		{28, 8, 2, "cannot have 2 bytes"},
-		{36, 4, DFG_LINK_DEPTH + 1, "loop depth 17,"},
+		{36, 4, DFG_LINK_DEPTH + 1, "loop depth 17;"},
 		{40, 4, 1, "loop depth"},
 		{60, 8, (uint64_t)-1, "invalid shape [?,1]"},
 		{60, 8, (uint64_t)-2, "invalid shape"},
@@ -354,7 +354,7 @@ static void nobody_can_make_us_allocate_more_than_the_limit(void **state)
 	dfg_link_frame_put(bytes, &(struct dfg_link_frame){.length = (uint32_t)head, .kind = DFG_LINK_FRAME_MESSAGE});
 	dfg_mem_limit_init(&limit, heap, 1 << 16);
 	dfg_mem = &limit.base;
-	is_refused(bytes, DFG_LINK_FRAME_HEADER + head + DFG_LINK_FRAME_TAIL, "more than");
+	is_refused(bytes, DFG_LINK_FRAME_HEADER + head + DFG_LINK_FRAME_TAIL, "the limit is");
 	dfg_mem = heap;
 }
 

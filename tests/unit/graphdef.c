@@ -253,12 +253,12 @@ static void names_and_inputs_are_checked(void **state)
 	REFUSES("\x0a\x03\x12\x01X", "a node has no name");
 	REFUSES("\x0a\x03\x0a\x01x", "node 'x': a node has no op");
 	REFUSES("\x0a\x06\x0a\x01\x1b\x12\x01X", "node '\\x1b' (X): byte 0 of the name is 0x1b");
-	REFUSES(
-		"\x0a\x06\x0a\x01x\x12\x01X\x0a\x06\x0a\x01x\x12\x01Y", "number 0 and number 1 (X and Y) have the same name");
+	REFUSES("\x0a\x06\x0a\x01x\x12\x01X\x0a\x06\x0a\x01x\x12\x01Y",
+		"two nodes are named 'x': number 0 and number 1 (X and Y)");
 	REFUSES("\x0a\x0b\x0a\x03xyz\x12\x01X\x1a\x01x", "node 'xyz' (X): input 0: no node 'x'");
 	REFUSES("\x0a\x0a\x0a\x01x\x12\x01X\x1a\x02x:", "input 0 'x:' has no number");
-	REFUSES("\x0a\x0c\x0a\x01x\x12\x01X\x1a\x04x:-1", "input 0 'x:-1' names a negative output");
-	REFUSES("\x0a\x15\x0a\x01x\x12\x01X\x1a\x0dx:99999999999", "input 0 'x:99999999999' names an output number");
+	REFUSES("\x0a\x0c\x0a\x01x\x12\x01X\x1a\x04x:-1", "input 0 'x:-1' has a negative output number");
+	REFUSES("\x0a\x15\x0a\x01x\x12\x01X\x1a\x0dx:99999999999", "input 0 'x:99999999999' has a larger output number");
 	REFUSES("\x0a\x0d\x0a\x01x\x12\x01X\x1a\x02^x\x1a\x01x", "input 1 'x' is a data input after a control input");
 }
 

@@ -113,7 +113,7 @@ static void a_fault_names_file_and_line_and_the_nearest_option(void **state)
 	fails(read_text("alpha\n\nalpha\n"), DFG_CONFIG, "./hosts:3: 'alpha' is listed twice");
 	fails(read_text("local:2 ssh=me@a\n"), DFG_CONFIG, "ssh= does not apply to processes of this machine");
 	fails(read_text("alpha slots=1000\nbeta slots=25\n"), DFG_CONFIG, "the hosts have more than 1024 workers");
-	fails(read_text("# nobody\n"), DFG_CONFIG, "./hosts: has no host");
+	fails(read_text("# nobody\n"), DFG_CONFIG, "./hosts: lists no host");
 	fails(
 		dfg_hosts_read("local:0", &arena, &hosts), DFG_USAGE, "N of local:N must be a number from 1 to 1024, not '0'");
 	fails(dfg_hosts_read("./none", &arena, &hosts), DFG_NO_INPUT, "./none");

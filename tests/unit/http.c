@@ -172,7 +172,7 @@ static void a_wrong_secret_is_refused(void **state)
 	for (int i = 0; i < 4; i++) {
 		struct http_pair_end *end = calloc(2, sizeof *end);
 		connect_with(end, i & 1, secret[i / 2], NULL);
-		is_lost(&end[0], DFG_REFUSED, "worker 1: refused the connection: its run has a different secret");
+		is_lost(&end[0], DFG_REFUSED, "worker 1: refused the connection: it belongs to a run with a different secret");
 		http_pair_close(end);
 		free(end);
 	}
@@ -183,7 +183,7 @@ static void a_wrong_key_is_refused(void **state)
 	(void)state;
 	struct http_pair_end *end = calloc(2, sizeof *end);
 	connect_with(end, true, NULL, "sha256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
-	is_lost(&end[0], DFG_REFUSED, "worker 1: has a key that does not match");
+	is_lost(&end[0], DFG_REFUSED, "worker 1: uses a TLS key that does not match");
 	http_pair_close(end);
 	free(end);
 }

@@ -91,7 +91,7 @@ static void refuses_what_the_grammar_lacks(void **state)
 		{"\"\\u12\"", "unknown escape"},
 		{"\"\\ud83d\"", "incomplete surrogate pair"},
 		{"\"\\ude00\"", "unknown escape"},
-		{"\"a\nb\"", "line 1, column 3: control character in a string"},
+		{"\"a\nb\"", "line 1, column 3: a string contains a control character: write it as an escape such as \\n"},
 		{"\"\xff\"", "not UTF-8"},
 		{"\"\xc0\xaf\"", "not UTF-8"},
 		{"\"\xed\xa0\x80\"", "not UTF-8"},

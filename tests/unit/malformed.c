@@ -443,12 +443,12 @@ static void names_that_would_harm_a_terminal_are_refused(void **state)
 	dfg_encode_string(&made, NODE_OP, "X", 1);
 	dfg_encode_string(&made, NODE_NAME, long_name, 4999);
 	dfg_encode_head(&made, GRAPH_NODE, 0);
-	judge("the name is 4999 bytes long, more than 4096");
+	judge("the name has 4999 bytes, the limit is 4096");
 	dfg_free(long_name);
 	dfg_encode_string(&made, NODE_OP, "X\0Y", 3);
 	dfg_encode_string(&made, NODE_NAME, "n", 1);
 	dfg_encode_head(&made, GRAPH_NODE, 0);
-	judge("the op holds the control byte 0x00");
+	judge("the op contains the control character 0x00");
 }
 
 /* One node that reads `half` others and waits for as many. */

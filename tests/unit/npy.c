@@ -130,7 +130,7 @@ static const struct {
 	const char *words;
 } bad[] = {
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7, "truncated"},
-	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 9, "1 bytes after the end"},
+	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 9, "is followed by 1 more bytes"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 8, ""},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4611686018427387904, 4), }", 0, ""},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,), }", 8, "shape is not a tuple"},
@@ -139,11 +139,11 @@ static const struct {
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }", 8, "shape is not a tuple"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, "more than 8 dimensions"},
 	{"{'descr': '<f4', 'fortran_order': False}", 4, "is missing"},
-	{"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", 4, "'descr' is unknown or duplicate"},
+	{"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", 4, "'descr' is unknown or repeated"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}", 4, "'x' is unknown"},
 	{"{'descr': '<f4', 'fortran_order': 0, 'shape': ()}", 4, "neither True nor False"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': ()} + 1", 4, "after the dictionary"},
-	{"__import__('os')", 4, "not a dictionary"},
+	{"__import__('os')", 4, "is not a Python dictionary"},
 	{"{'descr': '<f3', 'fortran_order': False, 'shape': ()}", 3, "'f3' is not supported"},
 	{"{'descr': '<f16', 'fortran_order': False, 'shape': ()}", 16, "'f16' is not supported"},
 	{"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': ()}", 8, "is not supported"},
@@ -151,7 +151,7 @@ static const struct {
 	{"{'descr': '|S0', 'fortran_order': False, 'shape': (2,)}", 0, "strings have width 0"},
 	{"{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", 2, "not a bool"},
 	{"{'descr': '|b1', 'fortran_order': True, 'shape': (1, 2)}", 2, "not a bool"},
-	{"", 4, "not a dictionary"},
+	{"", 4, "is not a Python dictionary"},
 };
 
 static uint8_t *make_npy(const char *header, size_t data, size_t *out_size)
@@ -194,7 +194,7 @@ static void refuses_other_versions_and_long_headers(void **state)
 	dfg_err_free(err);
 	bytes[6] = 2;
 	err = dfg_npy_tensor(bytes, sizeof bytes, NULL, &tensor);
-	assert_string_equal(err->text, "npy header of 10001 bytes, more than 10000");
+	assert_string_equal(err->text, "the npy header has 10001 bytes, the limit is 10000");
 	dfg_err_free(err);
 }
 

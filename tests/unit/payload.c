@@ -88,7 +88,7 @@ static void test_verify(void **state)
 	fails(dfg_payload_verify(&call, buffer), DFG_BUG, "element 4 of buffer 9 of call 7 of worker 3");
 	((float *)buffer[9].data)[4] -= 1;
 	buffer[2].shape.dim[0]--;
-	fails(dfg_payload_verify(&call, buffer), DFG_BUG, "is f32[3], not f32[4]");
+	fails(dfg_payload_verify(&call, buffer), DFG_BUG, "is f32[3], expected f32[4]");
 	release(buffer);
 }
 
@@ -129,7 +129,7 @@ static void test_reading(void **state)
 	succeeds(dfg_payload_write(&encoder, buffer, &message));
 	succeeds(dfg_payload_read(&message, back));
 	succeeds(dfg_payload_verify(&call, back));
-	fails(dfg_payload_read(&message, back), DFG_PROTOCOL, "expected each of 0 to 9 once"); /* all are there */
+	fails(dfg_payload_read(&message, back), DFG_PROTOCOL, "expected the buffers 0 to 9, each once"); /* all are there */
 	release(back);
 	((uint8_t *)message.data)[0] = 0xff;
 	fails(dfg_payload_read(&message, back), DFG_DATA, "");

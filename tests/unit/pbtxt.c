@@ -106,7 +106,7 @@ static void mistakes_have_line_and_column(void **state)
 	refuses("node { attr { value { s: \"\\q\" } } }", "unknown escape '\\q'");
 	refuses("node { attr { value { s: \"\\400\" } } }", "unknown escape '\\4'");
 	refuses("node { name \"x\" }", "1:13: expected ':', not '\\\"x\\\"'");
-	refuses("node { name: [\"x\"] }", "name is not repeated, but a list is given");
+	refuses("node { name: [\"x\"] }", "name takes one value, but a list is given");
 	refuses("node [ {name: 'x'} {name: 'y'} ]", "1:20: expected ',', not '{'");
 	refuses("node {", "1:7: expected the name of a field, not 'the end'");
 	refuses("}", "1:1: expected the name of a field, not '}'");

@@ -86,12 +86,12 @@ static void refuses_manifests_that_lie(void **state)
 			"64 lower-case"},
 		{PLAN("1", PARTS, MOVE("1", "w0", "w1", REST)), "transfer 0: \"number\" is 1"},
 		{PLAN("1", PARTS, MOVE("0", "w0", "w0", REST)), "goes from w0 to w0: its ends must be on two devices"},
-		{PLAN("1", PARTS, MOVE("0", "w0", "w2", REST)), "\"to\" is not one of w0 to w1"},
-		{PLAN("1", PARTS, MOVE("0", "w00", "w1", REST)), "\"from\" is not one of"},
-		{PLAN("1", PARTS, MOVE("0", "", "w1", REST)), "\"from\" is not one of"},
-		{PLAN("1", PARTS, MOVE("0", "w-1", "w1", REST)), "\"from\" is not one of"},
-		{PLAN("1", PARTS, MOVE("0", "w1x", "w0", REST)), "\"from\" is not one of"},
-		{PLAN("1", PARTS, MOVE("0", "w99999999999999999999", "w0", REST)), "\"from\" is not one of"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w2", REST)), "\"to\" must be from w0 to w1"},
+		{PLAN("1", PARTS, MOVE("0", "w00", "w1", REST)), "\"from\" must be from w0 to"},
+		{PLAN("1", PARTS, MOVE("0", "", "w1", REST)), "\"from\" must be from w0 to"},
+		{PLAN("1", PARTS, MOVE("0", "w-1", "w1", REST)), "\"from\" must be from w0 to"},
+		{PLAN("1", PARTS, MOVE("0", "w1x", "w0", REST)), "\"from\" must be from w0 to"},
+		{PLAN("1", PARTS, MOVE("0", "w99999999999999999999", "w0", REST)), "\"from\" must be from w0 to"},
 		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f31\"")), "\"dtype\" is 'f31', expected a dtype"},
 		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\"")), "shape"},
 		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[-1]")), "\"shape\" has dimension 0"},
@@ -172,14 +172,15 @@ static void the_two_ends_of_a_transfer_must_agree(void **state)
 		"transfer 0 has two nodes of this op, expected one: also 's'");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=1" WHERE), DFG_DATA, "manifest.json does not list");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=-1" WHERE), DFG_DATA, "manifest.json does not list");
-	fails(check(SEND, "r _Recv tensor_type=f32" WHERE), DFG_DATA, "no number");
+	fails(check(SEND, "r _Recv tensor_type=f32" WHERE), DFG_DATA,
+		"attribute '_dfg_edge', the number of the transfer, is missing");
 	fails(check(SEND, "r _Recv tensor_type=i32 _dfg_edge=0" WHERE), DFG_DATA,
-		"w1.pb: node 'r' (_Recv): transfer 0: 'x' is f32[...] in manifest.json, but i32[...] here");
-	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 _dfg_shape=[3]" WHERE), DFG_DATA, "f32[3] here");
+		"w1.pb: node 'r' (_Recv): transfer 0: 'x' is f32[...] in manifest.json, but i32[...] in the node");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 _dfg_shape=[3]" WHERE), DFG_DATA, "f32[3] in the node");
 	fails(check(SEND, "_dfg/loop/1/1/turn NoOp\nr _Recv ^_dfg/loop/1/1/turn tensor_type=f32 _dfg_edge=0" WHERE),
-		DFG_DATA, "'x' is sent each step in manifest.json, but each turn here");
+		DFG_DATA, "'x' is sent each step according to manifest.json, but each turn according to the node");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 tensor_name='z' send_device='" D0 "' recv_device='" D1 "'"),
-		DFG_DATA, "is 'x' in manifest.json, but the node names another tensor");
+		DFG_DATA, "the node names another tensor than manifest.json, which says 'x'");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 send_device='x' recv_device='y'"), DFG_DATA,
 		"the node names other devices");
 }
@@ -257,7 +258,7 @@ static void a_part_that_was_changed_is_named(void **state)
 	(void)state;
 	succeeds(save(SEND, RECV));
 	spoil("w1.pb", "a", "x");
-	fails(open_plan(), DFG_DATA, "plan/w1.pb: is not the file that the manifest lists");
+	fails(open_plan(), DFG_DATA, "plan/w1.pb: differs from the file that manifest.json lists");
 	spoil_and_link("w1.pb", NULL);
 	fails(open_plan(), DFG_NO_INPUT, "plan/w1.pb");
 	succeeds(save(SEND, RECV));

@@ -72,12 +72,12 @@ static void those_on_this_machine_are_local(void **state)
 static void a_job_that_ends_or_is_late_names_who_is_missing(void **state)
 {
 	(void)state;
-	fails(meet(0, "", true), DFG_UNAVAILABLE, "the job ended before the ranks have met");
-	fails(meet(0, "", false), DFG_DEADLINE, "the time has passed before the ranks have met");
+	fails(meet(0, "", true), DFG_UNAVAILABLE, "the job ended before all ranks had reported in");
+	fails(meet(0, "", false), DFG_DEADLINE, "timed out before all ranks had reported in");
 	fails(meet(0, "{\"ranks\":6}\n" LINE(2, "m"), true), DFG_UNAVAILABLE,
-		"the job ended before 5 of 6 ranks have said where they listen: rank 0, 1, 3, ...");
+		"the job ended before 5 of 6 ranks had reported where they listen: rank 0, 1, 3, ...");
 	fails(meet(3, LINE(2, "m") LINE(0, "m"), false), DFG_DEADLINE,
-		"before 1 of 3 ranks have said where they listen: rank 1");
+		"before 1 of 3 ranks had reported where they listen: rank 1");
 	fails(meet(2, LINE(0, "m") "{\"rank\":1", true), DFG_UNAVAILABLE, "rank 1");
 }
 
@@ -99,9 +99,9 @@ static void lines_that_are_wrong_are_refused(void **state)
 		fails(meet(2, wrong[i], true), DFG_PROTOCOL, "a rank did not ");
 	static char line[2 * DFG_RANK_LINE];
 	memset(line, 'x', sizeof line - 1);
-	fails(meet(2, line, true), DFG_PROTOCOL, "longer than");
-	fails(meet(0, "{\"ranks\":0}\n", true), DFG_CONFIG, "a job of 0 ranks");
-	fails(meet(0, "{\"ranks\":1025}\n", true), DFG_CONFIG, "a job of 1025 ranks");
+	fails(meet(2, line, true), DFG_PROTOCOL, "printed a line of more than");
+	fails(meet(0, "{\"ranks\":0}\n", true), DFG_CONFIG, "the job has 0 ranks");
+	fails(meet(0, "{\"ranks\":1025}\n", true), DFG_CONFIG, "the job has 1025 ranks");
 	fails(meet(0, "{\"ranks\":\"2\"}\n", true), DFG_PROTOCOL, "");
 }
 

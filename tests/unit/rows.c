@@ -113,7 +113,7 @@ static void refuses(uint32_t number, int64_t first, const int64_t *order, int64_
 	struct dfg_batch_source source = samples();
 	struct dfg_tensor batch = {0}, out;
 	succeeds(dfg_rows_new(&source.all, number, first, order, n, &batch));
-	fails(cross(&batch, &source, 1, &out), DFG_PROTOCOL, "a step requests ");
+	fails(cross(&batch, &source, 1, &out), DFG_PROTOCOL, "the launcher requests ");
 	dfg_tensor_release(&batch);
 }
 
@@ -147,7 +147,7 @@ static void what_is_no_rows_is_refused(void **state)
 	}
 	struct dfg_tensor batch = {0};
 	succeeds(dfg_rows_new(&empty.all, 0, 0, NULL, 0, &batch));
-	fails(cross(&batch, &empty, 1, &out), DFG_PROTOCOL, "a step requests ");
+	fails(cross(&batch, &empty, 1, &out), DFG_PROTOCOL, "the launcher requests ");
 	dfg_tensor_release(&batch);
 }
 

@@ -39,10 +39,10 @@ static void refuses_headers_that_lie(void **state)
 		size_t data;
 		const char *words;
 	} bad[] = {
-		{"{\"a\":" ENTRY("F32", "[2]", "[0,8]") "}", 9, "9 bytes of elements, but the header declares 8"},
+		{"{\"a\":" ENTRY("F32", "[2]", "[0,8]") "}", 9, "the file has 9 bytes of elements, but the header declares 8"},
 		{"{\"a\":" ENTRY("F32", "[2]", "[0,8]") "}", 7, "a: ends 1 bytes after"},
-		{"{\"a\":" ENTRY("F32", "[2]", "[0,4]") "}", 8, "are not the 8 bytes of f32[2]"},
-		{"{\"a\":" ENTRY("F32", "[2]", "[8,0]") "}", 8, "are not the 8 bytes"},
+		{"{\"a\":" ENTRY("F32", "[2]", "[0,4]") "}", 8, "do not span the 8 bytes that f32[2] requires"},
+		{"{\"a\":" ENTRY("F32", "[2]", "[8,0]") "}", 8, "do not span the 8 bytes"},
 		{"{\"a\":" ENTRY("F32", "[2]", "[1,9]") "}", 9, "a hole at byte 0"},
 		{"{\"a\":" ENTRY("U8", "[2]", "[0,2]") ",\"b\":" ENTRY("U8", "[2]", "[3,5]") "}", 5, "a hole at byte 2"},
 		{"{\"a\":" ENTRY("U8", "[2]", "[0,2]") ",\"b\":" ENTRY("U8", "[2]", "[1,3]") "}", 3, "overlap at byte 2"},
@@ -52,7 +52,7 @@ static void refuses_headers_that_lie(void **state)
 		{"{\"a\":" ENTRY("F31", "[2]", "[0,8]") "}", 8, "a: dtype 'F31' is unknown"},
 		{"{\"a\":" ENTRY("F32", "[-2]", "[0,8]") "}", 8, "shape must contain integers of at least 0"},
 		{"{\"a\":" ENTRY("F32", "[2.0]", "[0,8]") "}", 8, "shape must contain integers of at least 0"},
-		{"{\"a\":" ENTRY("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, "shape has 9 numbers, more than 8"},
+		{"{\"a\":" ENTRY("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, "shape has 9 numbers, the limit is 8"},
 		{"{\"a\":" ENTRY("F32", "[2]", "[0,8,9]") "}", 8, "data_offsets has 3 numbers"},
 		{"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "a: no \"data_offsets\""},
 		{"{\"a\":[]}", 0, "a: is an array, not an object"},
@@ -85,11 +85,11 @@ static void checks_sizes_that_overflow(void **state)
 static void bounds_the_header(void **state)
 {
 	(void)state;
-	expect_refused(read_made("{}", 3, 0), "the header has 3 bytes, but the file only 10");
+	expect_refused(read_made("{}", 3, 0), "the header should have 3 bytes, but the whole file has 10");
 	uint8_t *bytes = calloc(1, 100000001 + 8);
 	dfg_put_le(bytes, 100000001, 8);
 	bytes[8] = '{';
-	expect_refused(read_bytes("a.safetensors", bytes, 100000001 + 8), "more than 100000000");
+	expect_refused(read_bytes("a.safetensors", bytes, 100000001 + 8), "the limit is 100000000");
 	free(bytes);
 }
 

@@ -163,7 +163,7 @@ static void match_blocks_hold_by_names(void **state)
 	assert_int_equal(entry.port, 28);
 	succeeds(look("Match host=a user=*\n  Port 29\n", "a"));
 	assert_int_equal(entry.port, 29);
-	fails(look("Match host\n", "a"), DFG_CONFIG, ":1: Match host has no value");
+	fails(look("Match host\n", "a"), DFG_CONFIG, ":1: Match host requires a value");
 	fails(look("Match\n", "a"), DFG_CONFIG, ":1: Match has no value");
 }
 

@@ -27,13 +27,13 @@ static void refuses_idx_and_gzip_that_are_cut_or_too_long(void **state)
 	uint8_t longer[sizeof idx + 1] = {0};
 	memcpy(longer, idx, sizeof idx);
 	expect_refused(
-		read_bytes("a.idx", longer, sizeof longer), "u8[2,2,3] has 12 bytes of elements, but the file contains 13");
+		read_bytes("a.idx", longer, sizeof longer), "u8[2,2,3] requires 12 bytes of elements, but the file has 13");
 	for (size_t n = 0; n < sizeof idx; n++)
 		expect_refused(read_bytes("a.idx", idx, n), "a.idx: ");
 	for (size_t n = 0; n < sizeof idx_gz; n++)
 		expect_refused(read_bytes("a.gz", idx_gz, n), "a.gz: ");
 	longer[3] = 9;
-	expect_refused(read_bytes("a.idx", longer, sizeof longer), "9 dimensions, more than 8");
+	expect_refused(read_bytes("a.idx", longer, sizeof longer), "9 dimensions, the limit is 8");
 	longer[3] = 8;
 	expect_refused(read_bytes("a.idx", longer, sizeof longer), "the header is truncated");
 }
@@ -107,7 +107,7 @@ static void takes_a_column_of_csv_by_name_or_number(void **state)
 	dfg_tensor_release(&tensor);
 	dfg_arrays_release(&arrays);
 	snprintf(spec, sizeof spec, "%s[2]", test_path);
-	expect_refused(dfg_array_read_one(spec, &tensor), "no column '2' among 2");
+	expect_refused(dfg_array_read_one(spec, &tensor), "no column '2'; the first is 'size'");
 	unlink(test_path);
 }
 
@@ -359,7 +359,7 @@ static void writes_csv_with_the_shortest_numbers(void **state)
 	dfg_arrays_release(&arrays);
 	add_array("w", DFG_F32, (struct dfg_shape){3, {1, 2, 2}}, values);
 	struct dfg_err *err = dfg_arrays_write("-", "csv", false, &arrays);
-	assert_string_equal(err->text, "-: csv holds at most 2 dimensions, not [1,2,2]");
+	assert_string_equal(err->text, "-: csv can hold at most 2 dimensions, but the shape is [1,2,2]");
 	dfg_err_free(err);
 }
 

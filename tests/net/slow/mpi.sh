@@ -59,7 +59,7 @@ for mpirun in mpirun.openmpi mpirun.mpich; do
 	cmp w.npz one.npz
 	# shellcheck disable=SC2086
 	program=./late job 124 $training --timeout 0.5
-	has err '--hosts mpi: the time has passed before the ranks have met'
+	has err '--hosts mpi: timed out before all ranks had reported in'
 	job 2 --restarts 1
 	has err '--restarts cannot be used with --hosts mpi'
 
