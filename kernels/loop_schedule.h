@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/exec/parallel/loop_schedule.h"
+#include "lib/exec/parallel/row_exchange.h"
 #include "lib/graph/kernel.h"
 
 /* Shared by the ops that find the schedule of a parallel loop, of one process or of a worker. */
@@ -16,6 +17,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_schedule_shape(struct dfg_infer *node);
 /* The iterations and the cut, as the operands and attributes say; the accesses are scratch memory. */
 DFG_MUST_CHECK struct dfg_err *dfg_schedule_operands(
 	struct dfg_kernel *ctx, struct dfg_loop_iterations *out_loop, struct dfg_loop_cut *out_cut);
+
+/* The exchange of the workers that divide loops. */
+DFG_MUST_CHECK struct dfg_err *dfg_schedule_exchange(struct dfg_kernel *ctx, struct dfg_row_exchange **out_exchange);
 
 /* A vector of n numbers in a buffer of its own. */
 DFG_MUST_CHECK struct dfg_err *dfg_schedule_keep(const int64_t *from, int64_t n, struct dfg_tensor *out);

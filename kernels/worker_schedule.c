@@ -8,7 +8,6 @@
 #include "kernels/loop_schedule.h"
 #include "kernels/shape_rules.h"
 #include "kernels/variable.h"
-#include "lib/exec/parallel/row_exchange.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -41,7 +40,7 @@ static struct dfg_err *pack_moves(
 	return NULL;
 }
 
-static struct dfg_err *find_exchange(struct dfg_kernel *ctx, struct dfg_row_exchange **out_exchange)
+struct dfg_err *dfg_schedule_exchange(struct dfg_kernel *ctx, struct dfg_row_exchange **out_exchange)
 {
 	struct dfg_state *state = ctx->host->state(ctx);
 	if (!state)
@@ -56,7 +55,7 @@ static struct dfg_err *make_worker_schedule(
 	struct dfg_loop_cut cut;
 	struct dfg_row_exchange *exchange;
 	struct dfg_worker_schedule found;
-	DFG_TRY(find_exchange(ctx, &exchange));
+	DFG_TRY(dfg_schedule_exchange(ctx, &exchange));
 	uint32_t workers = dfg_row_exchange_workers(exchange), arrays = ctx->call->n_out - DFG_SCHEDULE_MOVES;
 	DFG_TRY(dfg_schedule_operands(ctx, &loop, &cut));
 	if (workers > cut.blocks)
@@ -252,7 +251,7 @@ static struct dfg_err *find_variables(struct dfg_kernel *ctx, uint32_t first, ui
 static struct dfg_err *begin_posting(struct dfg_kernel *ctx, struct posting *out)
 {
 	out->channel = (uint32_t)dfg_kernel_attr(ctx)[0].i;
-	return find_exchange(ctx, &out->exchange);
+	return dfg_schedule_exchange(ctx, &out->exchange);
 }
 
 /* Most slices come after no move: nothing is looked up for them. */

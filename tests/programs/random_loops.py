@@ -3,7 +3,7 @@ differs from that of the iterations, the values of the plain run.
 
     random_loops.py [--programs N] [--seed S] [--workers]        DFG names the program
 
-With --workers, fewer loops yield, and workers that divide the blocks give the same bits too.
+With --workers, half of the loops yield, and workers that divide the blocks give the same bits too.
 """
 
 import argparse
@@ -110,7 +110,7 @@ def check_workers(draw, text, words, blocks):
 
 def check(draw, workers):
     ordered = draw.random() < 0.3
-    text = Program(draw).text(ordered, not workers or draw.random() < 0.2)
+    text = Program(draw).text(ordered, not workers or draw.random() < 0.5)
     with open("loop.dfg", "w") as file:
         file.write(text)
     status, _, err = run("build", "loop.dfg", "-o", "loop.pb")

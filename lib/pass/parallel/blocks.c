@@ -241,7 +241,7 @@ static struct dfg_err *begin(struct dfg_blocking *k, uint32_t **out_order)
 	b->partial = dfg_arena_zeros(b->arena, b->loop->n_access + 1, sizeof *b->partial);
 	k->total = dfg_arena_zeros(b->arena, b->loop->n_access + 1, sizeof *k->total);
 	k->set = dfg_arena_zeros(b->arena, b->loop->n_access + 1, sizeof *k->set);
-	k->made = dfg_arena_zeros(b->arena, b->loop->n_access * 4 + 2, sizeof *k->made);
+	k->made = dfg_arena_zeros(b->arena, b->loop->n_access * 4 + k->frame->n_variable + 2, sizeof *k->made);
 	struct dfg_coordinates *c = &k->coordinates;
 	c->of = dfg_arena_zeros(b->arena, b->loop->n_coordinate + 1, sizeof *c->of);
 	c->scope = dfg_arena_print(b->arena, "%.*s/blocks", (int)b->loop->name.length, b->loop->name.s);

@@ -21,7 +21,10 @@ struct dfg_blocking {
 	bool divides;                           /* each worker runs its blocks; else each runs all of them */
 	const struct dfg_loop_variable **token; /* by array: carries its handle; NULL: its rows do not move */
 	uint32_t *moved, n_moved;               /* the arrays whose moves the schedule gives, in that order */
-	uint32_t join;                          /* the node that joins rows after the loop; DFG_NONE: none */
+	const struct dfg_loop_variable **flow;  /* variables that order the writes of yielded arrays */
+	struct dfg_edge *written;               /* by flow: the handle of the array, outside the loop */
+	uint32_t flows;
+	uint32_t join; /* the node that joins rows after the loop; DFG_NONE: none */
 };
 
 /* The number of iterations, as i64, from the condition. DFG_DATA: it is not a comparison of counters with bounds. */

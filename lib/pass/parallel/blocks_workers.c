@@ -21,6 +21,44 @@ static bool only_orders(const struct dfg_blocking *k, const struct dfg_loop_vari
 	return value.node == v->switch_node && value.port == 1;
 }
 
+static uint32_t count_readers(const struct dfg_blocking *k, struct dfg_edge edge)
+{
+	uint32_t count = 0;
+	for (uint32_t n = 0; n < k->batch.n_old; n++)
+		for (uint32_t e = 0; e < graph_of(k)->node[n].n_in; e++)
+			count += dfg_edge_same(graph_of(k)->node[n].in[e], edge);
+	return count;
+}
+
+/*
+ * Whether the variable is the flow of an array that each iteration writes to once, as a yield does, and does not read. Then
+ * sets the array's handle outside the loop.
+ */
+static bool is_yield(const struct dfg_blocking *k, const struct dfg_loop_variable *v, struct dfg_edge *out_handle)
+{
+	const struct dfg_loop_variable *variable;
+	const struct dfg_edge before = {v->switch_node, 1};
+	uint32_t n = v->next == DFG_NONE ? DFG_NONE : graph_of(k)->node[v->next].in[0].node;
+	const struct dfg_node *write = n == DFG_NONE ? NULL : &graph_of(k)->node[n];
+	bool writes = write && write->op && write->op->flags & DFG_TENSOR_ARRAY && write->op->flags & DFG_WRITES;
+	if (!writes || k->batch.loops->of[n] != k->batch.loop->loop || count_readers(k, before) != 1 ||
+		!dfg_edge_same(write->in[write->n_in - 1], before))
+		return false;
+	*out_handle = dfg_blocking_handle(k, write->in[0], &variable);
+	const struct dfg_handle_type *holds = dfg_batch_fact(&k->batch, *out_handle)->holds;
+	return !variable && holds && holds->dtype != DFG_NO_DTYPE && !dfg_dtype_is_object(holds->dtype);
+}
+
+static bool is_divisible(struct dfg_blocking *k, const struct dfg_loop_variable *v)
+{
+	if (only_orders(k, v) || dfg_blocking_is_counter(k, v))
+		return true;
+	if (!is_yield(k, v, &k->written[k->flows]))
+		return false;
+	k->flow[k->flows++] = v;
+	return true;
+}
+
 /* The loop variable that carries the handle by which all accesses to the array go; NULL: there is none. */
 static const struct dfg_loop_variable *token_of(const struct dfg_blocking *k, uint32_t array)
 {
@@ -78,11 +116,13 @@ struct dfg_err *dfg_blocking_divide(struct dfg_blocking *k, const char **out_why
 	k->join = DFG_NONE;
 	if (!k->options->workers)
 		return NULL;
-	for (uint32_t i = 0; i < k->frame->n_variable && !*out_why; i++) {
-		const struct dfg_loop_variable *v = &k->frame->variable[i];
-		if (!only_orders(k, v) && !dfg_blocking_is_counter(k, v))
-			*out_why = "it yields values, or carries them from one iteration to the next";
-	}
+	k->flow = dfg_arena_zeros(k->batch.arena, k->frame->n_variable + 1, sizeof *k->flow);
+	k->written = dfg_arena_zeros(k->batch.arena, k->frame->n_variable + 1, sizeof *k->written);
+	if (!k->flow || !k->written)
+		return dfg_no_memory("the arrays of a loop");
+	for (uint32_t i = 0; i < k->frame->n_variable && !*out_why; i++)
+		if (!is_divisible(k, &k->frame->variable[i]))
+			*out_why = "it carries values from one iteration to the next, or yields in some iterations only";
 	if (!*out_why)
 		DFG_TRY(find_tokens(k, out_why));
 	k->divides = !*out_why;
@@ -161,16 +201,41 @@ static uint32_t find_exits(const struct dfg_blocking *k, uint32_t *out_exit)
 	return count;
 }
 
-struct dfg_err *dfg_blocking_join(struct dfg_blocking *k)
+/* A node that waits for the exits, and that all other readers of these wait for. */
+static struct dfg_err *put_between(struct dfg_blocking *k, struct dfg_edge node, const uint32_t *exit, uint32_t exits)
+{
+	DFG_TRY(dfg_blocking_after(k, node, exit, exits));
+	for (uint32_t i = 0; i < exits; i++)
+		DFG_TRY(dfg_blocking_delay(k, exit[i], node.node));
+	return NULL;
+}
+
+/* The joins of one loop come one after the other, so that they are in the same order on all workers. */
+static struct dfg_err *join_yields(struct dfg_blocking *k, uint32_t *exit)
+{
+	uint32_t before = k->join;
+	for (uint32_t i = 0; i < k->flows; i++) {
+		struct dfg_edge join;
+		uint32_t exits = dfg_blocking_exits(k, k->flow[i], exit);
+		const struct dfg_attr attr[] = {DFG_ATTR_I("channel", k->number), DFG_ATTR_I("array", i)};
+		if (!exits)
+			continue;
+		DFG_TRY(dfg_coordinates_node(&k->coordinates, "Dfg>JoinElements", &k->written[i], 1, attr, 2, &join));
+		DFG_TRY(put_between(k, join, exit, exits));
+		if (before != DFG_NONE)
+			DFG_TRY(dfg_node_add_control(k->batch.builder->graph, join.node, before));
+		before = join.node;
+	}
+	return NULL;
+}
+
+static struct dfg_err *join_rows(struct dfg_blocking *k, uint32_t *exit)
 {
 	struct dfg_batch *b = &k->batch;
 	uint32_t most = 2 * k->n_moved + b->loop->n_access + 1, n = 0;
 	struct dfg_edge *in = dfg_arena_zeros(b->arena, most, sizeof *in), join;
-	uint32_t *exit = dfg_arena_zeros(b->arena, b->n_old + 1u, sizeof *exit);
-	if (!in || !exit)
+	if (!in)
 		return dfg_no_memory("the rows of the workers");
-	if (!k->divides)
-		return NULL;
 	for (; n < k->n_moved; n++)
 		in[n] = moves_of(k, n);
 	joined_variables(k, in, &n);
@@ -180,12 +245,21 @@ struct dfg_err *dfg_blocking_join(struct dfg_blocking *k)
 		DFG_ATTR_I("channel", k->number), DFG_ATTR_I("M", k->n_moved), DFG_ATTR_I("V", n - k->n_moved)};
 	DFG_TRY(dfg_coordinates_node(&k->coordinates, "Dfg>JoinRows", in, n, attr, 3, &join));
 	uint32_t exits = find_exits(k, exit);
-	DFG_TRY(dfg_blocking_after(k, join, exit, exits));
+	DFG_TRY(put_between(k, join, exit, exits));
 	for (uint32_t a = 0; a < b->loop->n_access; a++)
 		if (k->total[a].node != DFG_NONE)
 			DFG_TRY(dfg_node_add_control(b->builder->graph, join.node, k->set[a].node));
-	for (uint32_t i = 0; i < exits; i++)
-		DFG_TRY(dfg_blocking_delay(k, exit[i], join.node));
 	k->join = join.node;
 	return NULL;
+}
+
+struct dfg_err *dfg_blocking_join(struct dfg_blocking *k)
+{
+	uint32_t *exit = dfg_arena_zeros(k->batch.arena, k->batch.n_old + 1u, sizeof *exit);
+	if (!exit)
+		return dfg_no_memory("the rows of the workers");
+	if (!k->divides)
+		return NULL;
+	DFG_TRY(join_rows(k, exit));
+	return join_yields(k, exit);
 }
