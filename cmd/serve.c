@@ -20,6 +20,7 @@ static struct dfg_serving_options options = {.port = -1,
 	.most_streams = 64,
 	.most_body = 64 << 20,
 	.most_head = 32 << 10,
+	.most_answers = 256 << 20,
 	.most_connections = 20000};
 #define O options
 
@@ -51,6 +52,8 @@ static const struct dfg_opt rows[] = {
 		.help = "Streams at once (64), each on a thread of its own; more are answered 429."},
 	{"max-body", .takes = "SIZE", .size = &O.most_body, .help = "Largest body of a request (64Mi)."},
 	{"max-header", .takes = "SIZE", .size = &O.most_head, .help = "Largest head of a request (32Ki)."},
+	{"max-answers", .takes = "SIZE", .size = &O.most_answers,
+		.help = "Bytes of answers that clients have not taken (256Mi); beyond it requests are answered 503."},
 	{"max-connections", .takes = "N", .number = &O.most_connections,
 		.help = "Most connections at once (20000); one more ends the one that was idle for longest."},
 	{"watch", .flag = &watches, .help = "Take newer weights of a source, or a newer graph, within a second."},

@@ -172,7 +172,19 @@ static struct dfg_err *is_missing(const struct dfg_serving_job *job, int64_t inp
 		DFG_DATA, "input '%.200s' is missing: it is %s", port->name, dfg_type_words(port->dtype, &port->shape).s);
 }
 
-/* Without a list of outputs, the request is for all that can be computed from its inputs. */
+/* Whether an output that can be computed may have rows. */
+static bool any_with_rows(const struct dfg_serving_job *job)
+{
+	for (uint32_t i = 0; i < job->live->n_out; i++)
+		if (job->live->out[i].shape.rank && lacks(job, &job->live->out[i]) < 0)
+			return true;
+	return false;
+}
+
+/*
+ * Without a list of outputs, the request is for all that can be computed from its inputs; scalars, such as a loss, are left
+ * out of an answer by rows.
+ */
 static struct dfg_err *choose_outputs(struct dfg_serving_job *job)
 {
 	const struct dfg_live_model *live = job->live;
@@ -182,11 +194,12 @@ static struct dfg_err *choose_outputs(struct dfg_serving_job *job)
 			return is_missing(job, missing);
 	if (job->n_output)
 		return NULL;
+	bool only_rows = job->by_row && any_with_rows(job);
 	for (uint32_t i = 0; i < live->n_out; i++) {
 		int64_t input = lacks(job, &live->out[i]);
-		if (input < 0)
+		if (input < 0 && !(only_rows && !live->out[i].shape.rank))
 			job->output[job->n_output++] = i;
-		else if (missing < 0)
+		else if (input >= 0 && missing < 0)
 			missing = input;
 	}
 	return job->n_output ? NULL : is_missing(job, missing);

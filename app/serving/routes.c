@@ -334,6 +334,16 @@ static bool has_plain_body(const struct dfg_web_request *request)
 	return !encoding || !*encoding || !strcmp(encoding, "identity");
 }
 
+/* False: refused, because clients do not take their answers. Health and counters are always told. */
+static bool has_space(struct dfg_serving *serving, struct dfg_web_request *request)
+{
+	if (dfg_web_has_space(request) || is_health(request->path) || !strcmp(request->path, "/metrics"))
+		return true;
+	dfg_serving_error(&serving->other, request, "none", 503,
+		"the server holds too many bytes of answers that clients have not taken (--max-answers)");
+	return false;
+}
+
 void dfg_serving_handle(void *arg, struct dfg_web_request *request)
 {
 	struct dfg_serving *serving = arg;
@@ -348,6 +358,6 @@ void dfg_serving_handle(void *arg, struct dfg_web_request *request)
 	else if (!has_plain_body(request))
 		dfg_serving_error(&serving->other, request, "none", 415,
 			"the body must not be compressed: Content-Encoding is '%.40s'", dfg_web_field(request, "content-encoding"));
-	else if (is_allowed(serving, request))
+	else if (is_allowed(serving, request) && has_space(serving, request))
 		route(serving, request);
 }

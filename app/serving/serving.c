@@ -178,6 +178,7 @@ struct dfg_err *dfg_serving_listen(struct dfg_serving *serving)
 		.most_body = options->most_body,
 		.most_head = options->most_head,
 		.most_bodies = options->most_body < SIZE_MAX / 4 ? 4 * (size_t)options->most_body : SIZE_MAX,
+		.most_answers = options->most_answers,
 		.most_connections = (uint32_t)options->most_connections,
 		.timeout_ms = (uint32_t)(options->timeout * 1000),
 		.handle = dfg_serving_handle,

@@ -25,6 +25,7 @@ struct dfg_serving_options {
 	int64_t queue;                     /* most requests that wait for a model */
 	int64_t most_streams;              /* at once */
 	uint64_t most_body, most_head;     /* bytes of a request */
+	uint64_t most_answers; /* bytes of all answers that clients have not taken; beyond it, requests are refused */
 	int64_t most_connections;
 	double timeout; /* seconds, of a step, and of the time to a whole request */
 	const struct dfg_execution *execution;

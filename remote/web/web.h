@@ -19,6 +19,7 @@ struct dfg_web_options {
 	size_t most_body;    /* bytes of a request's body; a larger one is answered 413 */
 	size_t most_head;    /* bytes of a request's head; a larger one is answered 431 */
 	size_t most_bodies;  /* bytes of all bodies that are held at once; beyond it, a request is answered 503 */
+	size_t most_answers; /* bytes of all answers that clients have not taken: dfg_web_has_space() */
 	uint32_t most_connections;
 	uint32_t timeout_ms; /* from the first byte of a request to its last (408), and for a client that does not read */
 	/* Called on the server's thread, which it must not block, for each complete request. */
@@ -52,6 +53,9 @@ struct dfg_web_request {
 
 /* The value of a header field, whose name is given in lower case; NULL: there is none. */
 const char *dfg_web_field(const struct dfg_web_request *request, const char *name);
+
+/* Whether no more than `most_answers` bytes wait to be taken by clients. Called on the server's thread. */
+bool dfg_web_has_space(const struct dfg_web_request *request);
 
 /* An answer. `body` is taken. */
 struct dfg_web_answer {

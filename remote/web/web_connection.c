@@ -22,6 +22,7 @@ void dfg_web_exchange_free(struct dfg_web_exchange *exchange)
 	if (!exchange)
 		return;
 	exchange->web->bodies -= exchange->capacity;
+	exchange->web->answers -= exchange->held;
 	dfg_text_release(&exchange->answer.body);
 	dfg_text_release(&exchange->pieces);
 	dfg_text_release(&exchange->answer.grpc_message);
@@ -58,6 +59,7 @@ void dfg_web_connection_free(struct dfg_web_connection *connection)
 	if (connection->next)
 		connection->next->at = connection->at;
 	web->count--;
+	web->answers -= connection->held;
 	dfg_free(connection);
 }
 
@@ -139,12 +141,27 @@ static void send_output(struct dfg_web_connection *connection)
 		end_output(connection);
 }
 
+/* Counts the bytes that wait to be sent. */
+static void count_output(struct dfg_web_connection *connection)
+{
+	size_t held = connection->out.length - connection->sent + connection->sealed.length - connection->sealed_sent;
+	connection->web->answers += held - connection->held;
+	connection->held = held;
+}
+
+bool dfg_web_has_space(const struct dfg_web_request *request)
+{
+	const struct dfg_web *web = ((const struct dfg_web_exchange *)request)->web;
+	return web->answers <= web->options.most_answers;
+}
+
 void dfg_web_connection_settle(struct dfg_web_connection *connection)
 {
 	if (!connection->is_dead)
 		send_output(connection);
 	if (!connection->is_dead)
 		watch(connection);
+	count_output(connection);
 	if (connection->streamed)
 		dfg_web_stream_account(connection);
 }

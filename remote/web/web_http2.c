@@ -199,6 +199,8 @@ void dfg_web_http2_answer(struct dfg_web_connection *connection, struct dfg_web_
 		field[n++] = field_of("content-length", 14, length);
 	exchange->is_answered = true;
 	exchange->moved_ns = dfg_now();
+	exchange->held = exchange->is_streamed ? 0 : answer->body.length;
+	exchange->web->answers += exchange->held;
 	const char *colon = strchr(answer->field, ':');
 	if (colon)
 		field[n++] = field_of(answer->field, (size_t)(colon - answer->field), colon + 2);

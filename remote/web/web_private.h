@@ -23,6 +23,7 @@ struct dfg_web_exchange {
 	struct dfg_web_exchange *next_stream, **at_stream; /* HTTP/2: in the list of the connection's streams */
 	int32_t stream;                                    /* HTTP/2: its number */
 	size_t head_bytes, sent; /* HTTP/2: of the head, that came; of the answer's body, that are sent */
+	size_t held;             /* HTTP/2: bytes of the answer that are counted in `answers` of the server */
 	uint64_t moved_ns;       /* HTTP/2: of dfg_now(), at which bytes of the answer were last taken to be sent */
 	bool is_handled;         /* HTTP/2: handed over, or refused */
 	bool is_large;           /* HTTP/2: its fields are more than a request may have, and are not kept */
@@ -60,6 +61,7 @@ struct dfg_web_connection {
 	struct dfg_tls_session *tls; /* NULL: the connection is not encrypted */
 	struct dfg_text sealed;      /* encrypted bytes to send, of which `sealed_sent` are sent */
 	size_t sealed_sent;
+	size_t held;                      /* bytes to send that are counted in `answers` of the server */
 	uint64_t begin_ns;                /* time of the first byte of the request that is being received; 0: none is */
 	uint64_t sent_ns;                 /* time at which the client last took bytes */
 	uint64_t number;                  /* of an HTTP/2 connection, from 1 */
@@ -88,6 +90,7 @@ struct dfg_web {
 	uint32_t count;
 	uint64_t numbers; /* the last number given to a connection; 0: none was */
 	size_t bodies;    /* bytes of bodies that are held */
+	size_t answers;   /* bytes of answers that are held */
 	uint64_t tick_ns;
 	uint64_t drain_ns;    /* of dfg_now(), at which the server began to end; 0: it has not */
 	uint64_t lull_ns;     /* until then the thread looks for pieces by itself, every millisecond */

@@ -14,7 +14,7 @@ D
 "$DFG" build two.dfg -o two.pb
 start two.pb --timeout 1 --max-body 4Mi
 cat >client.py <<'D'
-import json, socket, sys
+import json, socket, sys, time
 
 host, port = sys.argv[1].split("//")[1].split(":")
 failed = False
@@ -184,4 +184,34 @@ D
 python3 paths.py "$url"
 [ "$(curl -sS "$url/metrics" | awk '/^process_resident_memory_bytes/ {print ($2 < 100000000)}')" = 1 ]
 ask 200 "$url/v2"
+stop
+
+# Clients that do not take their answers: beyond --max-answers others are refused, and are served again when the answers are gone.
+printf 'input n: i32[]\noutput y = fill([n], 1.0)\n' >many.dfg
+start many.dfg --max-answers 1Mi --timeout 2
+cat >slow_readers.py <<'D'
+from client import *
+body = b'{"inputs":{"n":%d}}'
+head = b"POST /v1/models/many:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+slow = []
+for i in range(3):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.connect((host, int(port)))
+    text = body % 8000000  # 16 MB, more than the system holds for a connection
+    s.sendall(head % len(text) + text)
+    slow.append(s)
+    assert s.recv(1) == b"H"
+end = time.monotonic() + 60
+while b"503 " not in (got := exchange(b"GET /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) and time.monotonic() < end:
+    pass
+assert b"\r\nretry-after: 1\r\n" in got and b"--max-answers" in got, got
+ask("health", 200, "true", "/v2/health/live")
+# They are given up after the time of a request, though the clients keep their connections.
+while b"200 OK" not in (got := exchange(b"GET /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) and time.monotonic() < end:
+    time.sleep(0.05)
+assert b"200 OK" in got, got
+sys.exit(failed)
+D
+python3 slow_readers.py "$url"
 stop
