@@ -18,6 +18,7 @@ static const struct shape {
 	{20, 50, 70, true, false, "rows by panels of b transposed"},
 	{120, 70, 70, false, true, "rows by b packed"},
 	{3, 40, 4100, false, false, "a sum of chains"},
+	{2, 3, 20500, true, false, "several chains of an element"},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, ELEMENTS = 4100 * 43 };
 

@@ -34,6 +34,16 @@ enum { RUN = 256, COPY = 24, BLOCK_BYTES = 192 * 1024 };
 /* The most rows that count as few, and the bytes of c that are then computed together. */
 enum { FEW = 8, FEW_BYTES = 16 * 1024 };
 
+/*
+ * A few elements with sums of several chains: they are computed one by one, several chains at a time. Neighbours of a and b
+ * are adjacent, or each of those chains would read lines of its own for every element.
+ */
+enum { DOTS = 16 };
+static inline bool is_dots(const struct dfg_product *p)
+{
+	return p->k > DFG_PRODUCT_CHAIN && p->m * p->n <= DOTS && p->a_column == 1 && p->b_row == 1;
+}
+
 /* A few rows by b in place: rows of b are read from end to end, where panels would read a vector of each. */
 static inline bool is_few(const struct dfg_product *p)
 {
