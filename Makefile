@@ -90,7 +90,10 @@ $(O)/lib/graph/registry.o: $(O)/ops.def
 FORCE:
 
 # Devices. Kernels are kernels/X.cu, which compile for the stand-in for CUDA wherever there is a C++ compiler: a library that
-# dfg opens, and the program that is a device. The hash of all that both sides of a device must agree on is in each.
+# dfg opens, and the program that is a device. The hash of all that both sides of a device must agree on is in each. A row that
+# selects an operand moves its bits: without if-conversion it is not a minss, which flushes a denormal. The functions of
+# kernels/special.c are calls, as on the host: if they were inlined, a float that becomes a double and a float again would be
+# moved, though the conversion flushes.
 
 CXX_OF = $(if $(findstring clang,$(CC)),clang++,g++)
 CUDA_KERNELS = $(patsubst kernels/%.cu,$(O)/standin/%.o,$(wildcard kernels/*.cu))
@@ -108,7 +111,8 @@ $(O)/lib/exec/device/provider.o: $(O)/device_build.h
 $(O)/standin/%.o: kernels/%.cu
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D) && $(CXX_OF) $(filter-out -std=gnu11,$(KEEP)) -std=gnu++17 -fno-exceptions -fno-rtti $(CFLAGS) $(WARN) \
-	  -Wno-unused-function $(EXTRA) -MMD -MP -x c++ -c -o $@ $<
+	  -Wno-unused-function -fno-if-conversion -fno-inline-functions -fno-inline-small-functions \
+	  -fno-inline-functions-called-once $(EXTRA) -MMD -MP -x c++ -c -o $@ $<
 $(O)/cuda_kernels.def: $(CUDA_KERNELS)
 	@$(NM) --defined-only $^ | sed -n 's/.* T dfg_\([a-z]*\)_kernel_\(.*\)/KERNEL(\1, \2)/p' | LC_ALL=C sort >$@
 $(O)/standin/host/%.o: kernels/cuda/standin/%.c $(O)/cuda_kernels.def $(O)/device_build.h
@@ -137,7 +141,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libdfg.a
 	$(Q)$(CC) $(EXTRA) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
 $(O)/tests/unit/fuzz_corpus: $(FUZZ)
-$(O)/tests/unit/device: $(O)/dfg-cuda-standin.so
+$(O)/tests/unit/device $(O)/tests/unit/device_rows: $(O)/dfg-cuda-standin.so
 
 unit: $(UNIT)
 	@tests/run unit $(UNIT)

@@ -1,4 +1,5 @@
 #include "lib/exec/dataflow/dataflow.h"
+#include "lib/exec/device/device.h"
 #include "lib/exec/kernel/services.h"
 #include "lib/exec/linear/linear.h"
 #include "lib/exec/replica_private.h"
@@ -440,7 +441,7 @@ static void find_weights(struct dfg_plan *plan)
 static bool requires_dataflow(const struct dfg_plan *plan)
 {
 	const struct dfg_session_options *options = &plan->session->options;
-	return options->random_schedule || plan->sleeps || plan->transfers ||
+	return options->device || options->random_schedule || plan->sleeps || plan->transfers ||
 		   (plan->loops && (options->trace || options->no_opt));
 }
 
@@ -456,6 +457,36 @@ static struct dfg_err *choose_schedule(struct dfg_plan *plan, struct dfg_arena *
 	if (overlaps) {
 		dfg_schedule_free(plan->schedule);
 		plan->schedule = NULL;
+	}
+	return NULL;
+}
+
+/*
+ * Finds the nodes that the session's device computes, and copies the presets that they read to it. Their kernels are chosen
+ * after constants are folded, which is the host's work.
+ */
+static struct dfg_err *use_device(struct dfg_plan *plan)
+{
+	struct dfg_device *device = plan->session->options.device;
+	if (!device)
+		return NULL;
+	plan->device_reads = dfg_arena_zeros(&plan->arena, plan->slots, sizeof *plan->device_reads);
+	if (!plan->device_reads)
+		return dfg_no_memory("the plan of the step");
+	for (uint32_t r = 0; r < plan->count; r++) {
+		struct plan_node *node = &plan->node[r];
+		node->device_kernel =
+			node->role == DFG_PLAIN && !node->preset ? dfg_device_kernel_of(device, node->call) : NULL;
+		for (int i = 0; i < node->n_in && node->device_kernel; i++)
+			plan->device_reads[dfg_plan_node_in(plan, node, i)] = true;
+	}
+	for (uint32_t slot = 0; slot < plan->slots; slot++) {
+		struct dfg_tensor *preset = &plan->preset[slot], copy;
+		if (!plan->device_reads[slot] || plan->kind[slot] != SLOT_PRESET || plan->is_ref[slot])
+			continue;
+		DFG_TRY(dfg_device_copy_in(device, preset, &copy));
+		dfg_tensor_release(preset);
+		*preset = copy;
 	}
 	return NULL;
 }
@@ -476,6 +507,7 @@ static struct dfg_err *make_plan(struct maker *maker)
 	mark_may_die(plan, may_die);
 	mark_indices(plan);
 	DFG_TRY(run_presets(plan));
+	DFG_TRY(use_device(plan));
 	find_weights(plan);
 	mark_agreement(plan);
 	if (plan->loops)

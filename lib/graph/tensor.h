@@ -77,6 +77,7 @@ static inline void dfg_resource_unref(struct dfg_resource *resource)
  * The memory of a tensor's elements, reference-counted. A holder of a reference may read it, and the only holder may
  * write it. The bytes of strings, and references to resources, belong to the buffer.
  */
+struct dfg_device; /* lib/exec/device/device.h */
 struct dfg_buffer {
 	atomic_uint refs;
 	enum dfg_dtype holds;
@@ -85,6 +86,7 @@ struct dfg_buffer {
 	struct dfg_arena strings;                   /* bytes of the elements of a string tensor */
 	void (*release)(struct dfg_buffer *buffer); /* frees a mapped or pooled buffer; or NULL */
 	void *owner;                                /* for release() */
+	struct dfg_device *device; /* whose memory `data` is, so that it must not be read; NULL: the host's */
 };
 
 enum { DFG_ALIGN = 64 };

@@ -1,4 +1,5 @@
 #include "lib/exec/dataflow/executor_private.h"
+#include "lib/exec/device/device.h"
 #include "lib/exec/transport/rendezvous.h"
 
 #include <sched.h>
@@ -123,7 +124,7 @@ struct dfg_err *dfg_send(struct executor *executor, const struct ready *item, ui
 			(struct last_dead){.cause = *dfg_cause_of(executor, item), .iteration = iter->iteration});
 		return send_value(executor, pending, NULL, out_held);
 	}
-	struct dfg_err *err = dfg_is_ref(in) ? dfg_variable_read(in->data, &value) : dfg_tensor_share(in, &value);
+	struct dfg_err *err = dfg_host_value(in, &value);
 	if (err) {
 		free_pending(executor, pending);
 		return err;
@@ -140,6 +141,19 @@ static struct dfg_err *check_value(const struct port *port, const struct dfg_ten
 		return NULL;
 	return DFG_ERR(DFG_PROTOCOL, "worker w%u sent %s, expected %s", port->peer,
 		dfg_type_words(value->dtype, &value->shape).s, dfg_type_words(port->dtype, port->shape).s);
+}
+
+/* A received value that a kernel of the device reads is copied there. An error releases it. */
+static struct dfg_err *move_to_device(const struct executor *executor, uint32_t node, struct dfg_tensor *value)
+{
+	const struct dfg_plan *plan = executor->plan;
+	struct dfg_tensor copy = {0};
+	if (!plan->device_reads || !plan->device_reads[dfg_plan_node_out(plan, &plan->node[node], 0)])
+		return NULL;
+	struct dfg_err *err = dfg_device_copy_in(plan->session->options.device, value, &copy);
+	dfg_tensor_release(value);
+	*value = copy;
+	return err;
 }
 
 /* Finishes the node. Takes the value. */
@@ -161,6 +175,7 @@ static struct dfg_err *finish_transfer(struct executor *executor, struct pending
 		return dfg_location_note(err, iter, executor->plan->node[node].call);
 	}
 	uint32_t slot = dfg_out_slot(executor, node, 0);
+	DFG_TRY(dfg_location_note(move_to_device(executor, node, &pending->tensor), iter, executor->plan->node[node].call));
 	iter->tensor[slot] = pending->tensor;
 	iter->state[slot] = LIVE;
 	return dfg_finish(executor, &item, NULL, pending->began);

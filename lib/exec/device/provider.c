@@ -32,9 +32,8 @@ static struct dfg_err *open_library(void **out_library, const char **out_file)
 		*out_file = beside;
 		if (access(beside, F_OK))
 			return DFG_ERR(DFG_CONFIG,
-				"no provider of CUDA devices: there is no %s, and DFG_CUDA does not name another file; 'make "
-				"deps-cuda' "
-				"and 'make' build it",
+				"no provider of CUDA devices: there is no %s, and DFG_CUDA does not name another file; for "
+				"tests, 'make standin' builds dfg-cuda-standin.so",
 				beside);
 	}
 	char path[3200];
@@ -102,6 +101,17 @@ struct dfg_err *dfg_device_count(const struct dfg_device_provider *provider, int
 			"the driver is for CUDA %d.%d, older than %d.0, which this program requires: update it", driver / 1000,
 			driver % 1000 / 10, runtime / 1000);
 	return dfg_cuda_error(provider->api.cudaGetDeviceCount(out_count), "counting the devices");
+}
+
+struct dfg_err *dfg_device_check(const struct dfg_device_provider *provider, int index)
+{
+	int count = 0;
+	DFG_TRY(dfg_device_count(provider, &count));
+	if (index >= 0 && index < count)
+		return NULL;
+	if (count == 1)
+		return DFG_ERR(DFG_CONFIG, "there is no device cuda:%d: this machine has only cuda:0", index);
+	return DFG_ERR(DFG_CONFIG, "there is no device cuda:%d: this machine has cuda:0 to cuda:%d", index, count - 1);
 }
 
 const char *dfg_device_verified(void)

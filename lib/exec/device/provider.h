@@ -16,6 +16,9 @@ bool dfg_device_provider_exists(void);
 /* The number of devices; DFG_CONFIG if there is none, or if the driver cannot be used. */
 DFG_MUST_CHECK struct dfg_err *dfg_device_count(const struct dfg_device_provider *provider, int *out_count);
 
+/* DFG_CONFIG, naming those that exist, if there is no such device. */
+DFG_MUST_CHECK struct dfg_err *dfg_device_check(const struct dfg_device_provider *provider, int index);
+
 /* Where the kernels of this build have run: "kernels not yet run on a device". */
 const char *dfg_device_verified(void);
 

@@ -1,5 +1,6 @@
 #include "lib/exec/kernel/limits.h"
 
+#include "lib/exec/device/device.h"
 #include "lib/exec/kernel/services.h"
 
 #include <math.h>
@@ -51,7 +52,11 @@ struct dfg_err *dfg_check_numerics(const struct dfg_resolved_node *call, struct 
 	for (int i = 0; i < call->n_out; i++) {
 		if (!(floats & dfg_dtype_bit(out[i]->dtype)) || dfg_is_ref(out[i]))
 			continue;
-		int64_t element = find_not_finite(out[i]);
+		struct dfg_tensor copy = {0};
+		if (dfg_on_device(out[i]))
+			DFG_TRY(dfg_device_copy_out(out[i], &copy));
+		int64_t element = find_not_finite(dfg_on_device(out[i]) ? &copy : out[i]);
+		dfg_tensor_release(&copy);
 		if (element >= 0)
 			return DFG_ERR(DFG_DATA, "output %d, %s, is not finite at element %lld", i,
 				dfg_type_words(out[i]->dtype, &out[i]->shape).s, (long long)element);

@@ -1,5 +1,7 @@
 #include "lib/exec/kernel/services.h"
 
+#include "lib/exec/device/device.h"
+
 #include <string.h>
 
 /* The services that a kernel may call while it runs: struct dfg_kernel_services. */
@@ -290,10 +292,69 @@ static struct dfg_err *run_kernel_with_refs(
 	return err;
 }
 
-struct dfg_err *dfg_runner_run(
+static struct dfg_err *run_here(
 	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
 	return node->reads_ref ? run_kernel_with_refs(runner, node, in, out) : run_kernel(runner, node, in, out);
+}
+
+/* Input i where the node's kernel runs: itself, or a copy in `copy`, which the caller releases. */
+static struct dfg_err *move_input(const struct runner *runner, const struct plan_node *node,
+	struct dfg_tensor *const *in, int i, struct dfg_tensor *copy, struct dfg_tensor **out_at)
+{
+	struct dfg_tensor read = {0}, *value = in[i];
+	struct dfg_err *err = NULL;
+	*out_at = value;
+	if ((node->device_kernel != NULL) == dfg_on_device(value) || (!node->device_kernel && dfg_is_ref(value)))
+		return NULL;
+	if (dfg_is_ref(value)) {
+		DFG_TRY(dfg_variable_read(value->data, &read));
+		value = &read;
+	}
+	err = node->device_kernel ? dfg_device_copy_in(runner->session->options.device, value, copy)
+							  : dfg_device_copy_out(value, copy);
+	dfg_tensor_release(&read);
+	*out_at = copy;
+	return err;
+}
+
+/* The guard of a row on a device reads types and shapes alone. */
+static struct dfg_err *run_row_on_device(
+	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *out)
+{
+	struct dfg_kernel ctx = {node->call, in, &out, &services, runner};
+	struct dfg_tensor made;
+	runner->node = node;
+	if (node->call->op->guard)
+		DFG_TRY(node->call->op->guard(&ctx));
+	DFG_TRY(dfg_device_run_row(runner->session->options.device, node->device_kernel, node->call, in, &made));
+	return give_output(&ctx, 0, &made);
+}
+
+/* In a session with a device: moves the inputs to where the node is computed, and computes it there. */
+static struct dfg_err *run_with_device(
+	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	struct dfg_tensor *copy = dfg_zeros(node->n_in, sizeof *copy + sizeof(void *));
+	if (!copy)
+		return dfg_no_memory("the scratch of a kernel");
+	struct dfg_tensor **at = (struct dfg_tensor **)(copy + node->n_in);
+	struct dfg_err *err = NULL;
+	for (int i = 0; i < node->n_in && !err; i++)
+		err = move_input(runner, node, in, i, &copy[i], &at[i]);
+	if (!err)
+		err = node->device_kernel ? run_row_on_device(runner, node, at, out[0]) : run_here(runner, node, at, out);
+	for (int i = 0; i < node->n_in; i++)
+		dfg_tensor_release(&copy[i]);
+	dfg_free(copy);
+	return err;
+}
+
+struct dfg_err *dfg_runner_run(
+	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	bool device = runner->session->options.device;
+	return device ? run_with_device(runner, node, in, out) : run_here(runner, node, in, out);
 }
 
 struct dfg_err *dfg_runner_check_domain(
@@ -312,20 +373,29 @@ struct dfg_err *dfg_forward_value(const struct dfg_tensor *from, bool as_ref, st
 	return NULL;
 }
 
+struct dfg_err *dfg_host_value(const struct dfg_tensor *tensor, struct dfg_tensor *out_value)
+{
+	if (dfg_is_ref(tensor))
+		return dfg_variable_read(tensor->data, out_value);
+	return dfg_on_device(tensor) ? dfg_device_copy_out(tensor, out_value) : dfg_tensor_share(tensor, out_value);
+}
+
 struct dfg_err *dfg_share_fetch(
 	const struct dfg_plan *plan, uint32_t i, const struct dfg_tensor *tensor, struct dfg_tensor *out_fetch)
 {
-	if (!dfg_is_ref(tensor))
+	if (!dfg_is_ref(tensor) && !dfg_on_device(tensor))
 		return dfg_tensor_share(tensor, out_fetch);
-	return dfg_resolved_note(dfg_variable_read(tensor->data, out_fetch), plan->node[plan->maker[plan->fetch[i]]].call);
+	return dfg_resolved_note(dfg_host_value(tensor, out_fetch), plan->node[plan->maker[plan->fetch[i]]].call);
 }
 
-/* The tensor itself, or the value of a ref in `read`, which the caller releases. */
+/* The tensor itself, or in `read`, which the caller releases, the value of a ref, or of a tensor on a device. */
 static struct dfg_err *read_value(
 	const struct dfg_tensor *from, struct dfg_tensor *read, const struct dfg_tensor **out_value)
 {
 	*read = (struct dfg_tensor){0};
-	*out_value = dfg_is_ref(from) ? read : from;
+	*out_value = dfg_is_ref(from) || dfg_on_device(from) ? read : from;
+	if (dfg_on_device(from))
+		return dfg_device_copy_out(from, read);
 	return dfg_is_ref(from) ? dfg_variable_read(from->data, read) : NULL;
 }
 
@@ -355,11 +425,11 @@ static struct dfg_err *read_key(const struct dfg_tensor *from, int number, int64
 	return NULL;
 }
 
-static struct dfg_err *read_ref_key(const struct dfg_tensor *ref, int number, int64_t *out_key)
+static struct dfg_err *read_key_value(const struct dfg_tensor *from, int number, int64_t *out_key)
 {
-	struct dfg_tensor read = {0};
-	DFG_TRY(dfg_variable_read(ref->data, &read));
-	struct dfg_err *err = read_key(&read, number, out_key);
+	struct dfg_tensor read;
+	DFG_TRY(read_value(from, &read, &from));
+	struct dfg_err *err = read_key(from, number, out_key);
 	dfg_tensor_release(&read);
 	return err;
 }
@@ -367,7 +437,7 @@ static struct dfg_err *read_ref_key(const struct dfg_tensor *ref, int number, in
 struct dfg_err *dfg_read_keys(struct dfg_tensor *const *in, int keys, int64_t *out_key)
 {
 	for (int i = 0; i < keys; i++)
-		DFG_TRY(dfg_is_ref(in[i]) ? read_ref_key(in[i], i, &out_key[i]) : read_key(in[i], i, &out_key[i]));
+		DFG_TRY(read_key_value(in[i], i, &out_key[i]));
 	return NULL;
 }
 
@@ -385,8 +455,24 @@ struct dfg_err *dfg_scalar(struct dfg_session *session, enum dfg_dtype dtype, st
 	return NULL;
 }
 
+/* Of values that a device may have. A copy that fails makes them different, and what reads them fails too. */
+static bool same_host_values(const struct dfg_tensor *one, const struct dfg_tensor *two)
+{
+	struct dfg_tensor a = {0}, b = {0};
+	struct dfg_err *err = dfg_host_value(one, &a);
+	if (!err)
+		err = dfg_host_value(two, &b);
+	bool same = !err && dfg_same_value(&a, &b);
+	dfg_tensor_release(&a);
+	dfg_tensor_release(&b);
+	dfg_err_free(err);
+	return same;
+}
+
 bool dfg_same_value(const struct dfg_tensor *one, const struct dfg_tensor *two)
 {
+	if (dfg_on_device(one) || dfg_on_device(two))
+		return same_host_values(one, two);
 	return one->dtype == two->dtype && one->dtype && one->dtype != DFG_STRING &&
 		   dfg_shape_equal(&one->shape, &two->shape) &&
 		   (!dfg_tensor_bytes(one) || !memcmp(one->data, two->data, dfg_tensor_bytes(one)));

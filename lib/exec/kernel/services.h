@@ -42,9 +42,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_runner_check_domain(
 /* Sets `to` to the value of `from`, with a reference of its own if the buffer is counted; or to the value of a ref. */
 DFG_MUST_CHECK struct dfg_err *dfg_forward_value(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to);
 
+/* The value on the host: that of a ref, a copy of one on a device, or a reference of its own. */
+DFG_MUST_CHECK struct dfg_err *dfg_host_value(const struct dfg_tensor *tensor, struct dfg_tensor *out_value);
+
 /*
  * Gives fetch i of the plan, whose live value is in the tensor, a reference of its own; of a ref, the value that its
- * variable has now. An error names the fetched node.
+ * variable has now; of one on a device, a copy. An error names the fetched node.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_share_fetch(
 	const struct dfg_plan *plan, uint32_t i, const struct dfg_tensor *tensor, struct dfg_tensor *out_fetch);

@@ -27,6 +27,7 @@ enum weights_kind {
 struct plan_node {
 	dfg_run_fn *run; /* NULL: the node's role says what to do */
 	dfg_row_fn *row; /* elementwise kernel, equivalent to `run` if all inputs have the same shape; or NULL */
+	const struct dfg_device_kernel *device_kernel; /* of the session's device; NULL: the host computes it */
 	const struct dfg_resolved_node *call;
 	uint32_t graph_node; /* number of the node in the graph */
 	uint32_t first;
@@ -88,6 +89,7 @@ struct dfg_plan {
 	uint32_t *fetch;               /* slot of each fetch */
 	uint32_t first_feed;           /* slot of the first feed; those of the others follow */
 	struct dfg_inferred *feed;     /* dtype and shape that the graph declares, by feed */
+	bool *device_reads;            /* by slot: a kernel of the session's device reads it. NULL: there is no device */
 	struct dfg_tensor *preset;     /* value of a SLOT_PRESET, by slot; owned */
 	bool loops;                    /* there is a loop */
 	bool sleeps;                   /* a node suspends without holding a thread, which requires the dataflow executor */

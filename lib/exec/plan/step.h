@@ -108,6 +108,7 @@ struct dfg_session_options {
 	const struct dfg_tensor_files *files; /* for ops that save and restore tensors; NULL: they are refused. Borrowed */
 	struct dfg_session_backend
 		*backend; /* runs the steps elsewhere, and then applies `cancel` itself; NULL: they run here. Borrowed */
+	struct dfg_device *device; /* computes the nodes that it has a kernel for; NULL: the host computes all. Borrowed */
 	/* of a worker; whenever a step is run, dfg_rendezvous_begin has been called for it. NULL: no transfers */
 	struct dfg_rendezvous *rendezvous;
 };
