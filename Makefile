@@ -95,7 +95,8 @@ FORCE:
 # kernels/special.c are calls, as on the host: if they were inlined, a float that becomes a double and a float again would be
 # moved, though the conversion flushes.
 
-CXX_OF = $(if $(findstring clang,$(CC)),clang++,g++)
+# g++ even where CC is clang, which lacks the options by which selections and calls keep denormals.
+CXX_OF = g++
 CUDA_KERNELS = $(patsubst kernels/%.cu,$(O)/standin/%.o,$(wildcard kernels/*.cu))
 STANDIN = $(patsubst kernels/cuda/standin/%.c,$(O)/standin/host/%.o,$(wildcard kernels/cuda/standin/*.c))
 CUDA_SOURCES = $(sort $(wildcard kernels/*.cu kernels/cuda/*.cuh kernels/cuda/*/*.[ch] kernels/row_*.h lib/exec/device/*.def \

@@ -10,6 +10,10 @@ static struct dfg_err *find_hosts(struct dfg_distributed *distributed)
 {
 	const struct dfg_distributed_options *options = &distributed->options;
 	struct dfg_hosts given;
+	if (options->devices) {
+		distributed->hosts = distributed->first = options->devices->hosts;
+		return NULL;
+	}
 	DFG_TRY(dfg_placement_hosts(options->placement, &distributed->arena, &given));
 	if (options->servers)
 		return dfg_placement_with_servers(
@@ -30,7 +34,7 @@ struct dfg_err *dfg_distributed_open(
 	*out_distributed = (struct dfg_distributed){.options = *options};
 	const struct dfg_distribution *asked = options->distribution;
 	if (options->execution->swap)
-		return DFG_ERR(DFG_USAGE, "--swap cannot be used with --hosts");
+		return DFG_ERR(DFG_USAGE, "--swap cannot be used with --%s", options->devices ? "device" : "hosts");
 	if (strcmp(asked->transport, "auto") && strcmp(asked->transport, "libcurl") && strcmp(asked->transport, "shm"))
 		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", asked->transport);
 	if (!(asked->lease >= 0.1) || asked->lease > 86400)
@@ -53,9 +57,17 @@ static void drop_parts(struct dfg_distributed *distributed)
 void dfg_distributed_close(struct dfg_distributed *distributed)
 {
 	dfg_launch_free(distributed->launch);
+	dfg_device_workers_free(distributed->device_workers);
 	drop_parts(distributed);
 	dfg_arena_release(&distributed->arena);
 	*distributed = (struct dfg_distributed){0};
+}
+
+struct dfg_coordinator *dfg_distributed_coordinator(const struct dfg_distributed *distributed)
+{
+	if (distributed->device_workers)
+		return dfg_device_workers_coordinator(distributed->device_workers);
+	return distributed->launch ? dfg_launch_coordinator(distributed->launch) : NULL;
 }
 
 static void say(void *arg, uint32_t worker, const char *line)
@@ -165,6 +177,38 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 	return err;
 }
 
+static struct dfg_err *start_devices(struct dfg_distributed *distributed, const struct dfg_session_options *session)
+{
+	const struct dfg_devices *devices = distributed->options.devices;
+	const struct dfg_device_workers_options options = {
+		.provider = devices->provider,
+		.index = devices->index,
+		.devices = devices->count,
+		.device = devices->hosts.device,
+		.name = devices->name,
+		.session = *session,
+		.trace = distributed->trace,
+		.trace_arg = distributed->trace_arg,
+	};
+	return dfg_device_workers_new(&options, &distributed->device_workers);
+}
+
+/* Ends workers that can run no further step, and starts them if there are none. */
+static struct dfg_err *start_workers(struct dfg_distributed *distributed, const struct dfg_session_options *session)
+{
+	struct dfg_coordinator *coordinator = dfg_distributed_coordinator(distributed);
+	if (coordinator && dfg_coordinator_is_broken(coordinator)) {
+		dfg_launch_free(distributed->launch);
+		dfg_device_workers_free(distributed->device_workers);
+		distributed->launch = NULL;
+		distributed->device_workers = NULL;
+		coordinator = NULL;
+	}
+	if (coordinator)
+		return NULL;
+	return distributed->options.devices ? start_devices(distributed, session) : launch(distributed, session);
+}
+
 struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const struct dfg_session_options *session)
 {
 	DFG_TRY(launch(distributed, session));
@@ -189,8 +233,11 @@ static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph
 	struct dfg_placed *placed;
 	struct dfg_phases phases = {.report = distributed->options.report};
 	dfg_phase_end(&phases, NULL);
-	DFG_TRY(dfg_placement_place(
-		distributed->options.placement, graph, facts, &distributed->first, phases.report, arena, &placed));
+	if (distributed->options.devices)
+		DFG_TRY(dfg_devices_place(distributed->options.devices, graph, facts, arena, &placed));
+	else
+		DFG_TRY(dfg_placement_place(
+			distributed->options.placement, graph, facts, &distributed->first, phases.report, arena, &placed));
 	dfg_phase_end(&phases, "place");
 	if (distributed->keep)
 		DFG_TRY(fuse(distributed, graph, placed));
@@ -207,13 +254,8 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 		DFG_TRY(cut(distributed, graph, facts));
 		parts = &distributed->parts;
 	}
-	if (distributed->launch && dfg_coordinator_is_broken(dfg_launch_coordinator(distributed->launch))) {
-		dfg_launch_free(distributed->launch);
-		distributed->launch = NULL;
-	}
-	if (!distributed->launch)
-		DFG_TRY(launch(distributed, session));
-	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	DFG_TRY(start_workers(distributed, session));
+	struct dfg_coordinator *coordinator = dfg_distributed_coordinator(distributed);
 	session->backend = dfg_coordinator_backend(coordinator);
 	all_reached(distributed, DFG_LAUNCH_LOADING);
 	struct dfg_err *err = dfg_coordinator_load(coordinator, graph, parts);
@@ -226,7 +268,7 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name, uint32_t node,
 	const char *host, const char *file, const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
 {
-	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	struct dfg_coordinator *coordinator = dfg_distributed_coordinator(distributed);
 	const struct dfg_worker_host *at = &distributed->hosts.worker[dfg_coordinator_home(coordinator, node)];
 	uint32_t asked;
 	DFG_TRY(dfg_hosts_find(&distributed->hosts, host, &asked));

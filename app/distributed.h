@@ -1,10 +1,12 @@
 #pragma once
 
+#include "app/devices.h"
 #include "app/execution.h"
 #include "app/placement.h"
 #include "app/report.h"
 #include "lib/exec/session.h"
 #include "lib/pass/pass.h"
+#include "remote/device_workers.h"
 #include "remote/launch.h"
 
 /* How workers are started and reached, as a user asks for it. */
@@ -43,6 +45,7 @@ struct dfg_distributed_options {
 	bool async;     /* each replica updates them by itself */
 	bool quorum;    /* steps do not wait for all replicas, of which there is one for each shard */
 	int64_t blocks; /* of parallel loops, which the workers divide: each has the whole graph; 0: they do not */
+	const struct dfg_devices *devices; /* of this process, in place of hosts; NULL: there are hosts */
 };
 
 /* The workers, and the graph that is partitioned across them. Zero-initialised: closed. */
@@ -51,7 +54,8 @@ struct dfg_distributed {
 	struct dfg_arena arena;
 	struct dfg_hosts hosts;    /* the workers; a parameter server is one worker of each replica */
 	struct dfg_hosts first;    /* those of replica 0, on whose devices the graph is placed */
-	struct dfg_launch *launch; /* NULL: nothing has been loaded yet */
+	struct dfg_launch *launch; /* NULL: nothing has been loaded yet, or the workers are devices of this process */
+	struct dfg_device_workers *device_workers; /* NULL: nothing has been loaded yet, or the workers are on hosts */
 	struct dfg_arena parts_arena;
 	struct dfg_parts parts;
 
@@ -68,6 +72,9 @@ struct dfg_distributed {
 	/* Nodes and tensors to keep when updates are fused on their devices; NULL: no fusion. */
 	const struct dfg_keep *keep;
 };
+
+/* The coordinator of the workers; NULL: nothing has been loaded yet. */
+struct dfg_coordinator *dfg_distributed_coordinator(const struct dfg_distributed *distributed);
 
 /* Reads the hosts and checks the options; starts nothing. DFG_USAGE for an option that is wrong. */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_open(

@@ -45,8 +45,7 @@ static struct dfg_err *open_part(const struct dfg_distributed *distributed, char
 	*file = '\0';
 	DFG_TRY(dfg_hosts_find(&distributed->hosts, words, &part->worker));
 	*file = ':';
-	DFG_TRY(
-		dfg_coordinator_open_on(dfg_launch_coordinator(distributed->launch), part->worker, file + 2, input, &source));
+	DFG_TRY(dfg_coordinator_open_on(dfg_distributed_coordinator(distributed), part->worker, file + 2, input, &source));
 	part->all = source.all;
 	part->source = source.number;
 	return NULL;
@@ -84,7 +83,7 @@ static struct dfg_err *compare_copies(const char *file, const char *one_host, co
 static struct dfg_err *open_copies(const struct dfg_distributed *distributed, const char *file,
 	const struct dfg_array_input *input, uint32_t *copy, struct dfg_spread_part *out_part)
 {
-	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	struct dfg_coordinator *coordinator = dfg_distributed_coordinator(distributed);
 	const struct dfg_worker_host *host = distributed->hosts.worker;
 	struct dfg_coordinator_source first = {0}, source;
 	struct dfg_err *err = NULL, *missing = NULL;
@@ -115,7 +114,7 @@ static struct dfg_err *open_copies(const struct dfg_distributed *distributed, co
 /* Whether each worker that is fed has a copy. */
 static bool is_on_all(const struct dfg_distributed *distributed, const uint32_t *copy, uint32_t node)
 {
-	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	struct dfg_coordinator *coordinator = dfg_distributed_coordinator(distributed);
 	for (uint32_t i = dfg_coordinator_home(coordinator, node); i < distributed->hosts.count;
 		 i += distributed->first.count)
 		if (copy[i] == DFG_NONE)
@@ -249,7 +248,7 @@ static struct dfg_err *gather(const struct dfg_spread_samples *spread, const str
 			DFG_TRY(dfg_samples_take(&spread->part[p].all, 0, rows->order, rows->n, &rows->batch));
 	}
 	DFG_TRY(
-		dfg_coordinator_request_rows(dfg_launch_coordinator(spread->distributed->launch), shares->rows, spread->parts));
+		dfg_coordinator_request_rows(dfg_distributed_coordinator(spread->distributed), shares->rows, spread->parts));
 	dfg_tensor_release(batch);
 	DFG_TRY(dfg_tensor_new(all->dtype, &shape, batch));
 	for (uint32_t p = 0; p < spread->parts; p++)

@@ -232,7 +232,7 @@ static struct dfg_err *make_worker(struct serving *serving)
 {
 	struct dfg_working *working = serving->working;
 	struct dfg_worker_options worker = {serving, reach, relink, linked, orphaned, dfg_product_fingerprint(),
-		working->options.patience, working->common};
+		working->options.patience, NULL, working->common};
 	return dfg_worker_new(&worker, &serving->worker);
 }
 

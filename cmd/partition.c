@@ -1,3 +1,4 @@
+#include "app/devices.h"
 #include "app/explanation.h"
 #include "app/replication.h"
 #include "app/shard_variables.h"
@@ -12,11 +13,13 @@
 #include <string.h>
 
 static struct dfg_words_list fetch, target;
-static const char *output;
+static const char *output, *device;
 static bool if_changed, explain;
 
 static const struct dfg_opt options[] = {
 	{.rows = dfg_placement_options},
+	{"device", .takes = "NAME", .text = &device,
+		.help = "With --explain: instead of hosts, this machine and its device cuda or cuda:I, as dfg run --device."},
 	{.rows = dfg_replication_options},
 	{.rows = dfg_blocks_options},
 	{"fetch", 'f', .takes = "T", .list = &fetch,
@@ -38,7 +41,8 @@ struct partitioning {
 	struct dfg_graph_file file;
 	struct dfg_facts facts;
 	struct dfg_arena arena;
-	struct dfg_hosts hosts; /* of one replica */
+	struct dfg_devices devices; /* of this machine; none: the graph is cut across hosts */
+	struct dfg_hosts hosts;     /* of one replica */
 	struct dfg_parts parts;
 	struct dfg_placed *placed;
 	struct dfg_phases phases;
@@ -104,6 +108,10 @@ static struct dfg_err *cut_loops(struct partitioning *work)
 static struct dfg_err *find_hosts(struct partitioning *work)
 {
 	struct dfg_hosts all, lanes;
+	DFG_TRY(dfg_devices_find(device, DFG_FLUSH, &work->arena, &work->devices));
+	work->hosts = work->devices.hosts;
+	if (work->devices.provider)
+		return NULL;
 	DFG_TRY(dfg_placement_hosts(&dfg_shared.placement, &work->arena, &all));
 	if (dfg_shared.replication.servers)
 		return dfg_placement_with_servers(&all, dfg_shared.replication.n_replicas, &work->arena, &lanes, &work->hosts);
@@ -125,8 +133,11 @@ static struct dfg_err *cut(struct partitioning *work)
 	DFG_TRY(shard(work));
 	dfg_placement_warn(&dfg_shared.placement, graph, &dfg_stderr);
 	dfg_phase_end(&work->phases, "verify");
-	DFG_TRY(dfg_placement_place(
-		&dfg_shared.placement, graph, &work->facts, &work->hosts, &dfg_stderr, &work->arena, &work->placed));
+	if (work->devices.provider)
+		DFG_TRY(dfg_devices_place(&work->devices, graph, &work->facts, &work->arena, &work->placed));
+	else
+		DFG_TRY(dfg_placement_place(
+			&dfg_shared.placement, graph, &work->facts, &work->hosts, &dfg_stderr, &work->arena, &work->placed));
 	dfg_phase_end(&work->phases, "place");
 	DFG_TRY(dfg_placement_partition(graph, &work->facts, &work->hosts, work->placed, &work->arena, &work->parts));
 	dfg_phase_end(&work->phases, "cut");
@@ -151,6 +162,10 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "-o: a plan is a folder and cannot be written to stdout");
 	if (dfg_globals.json && !explain)
 		return DFG_ERR(DFG_USAGE, "--json requires --explain");
+	if (device && (output || !explain))
+		return DFG_ERR(DFG_USAGE, "--device requires --explain and excludes -o: a plan for a device cannot be written");
+	if (device && (dfg_shared.placement.hosts || dfg_shared.placement.place.count))
+		return DFG_ERR(DFG_USAGE, "--device cannot be used with --hosts or --place");
 	DFG_TRY(dfg_check_blocks());
 	if (!dfg_shared.blocks.blocks)
 		DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, NULL, &dfg_stderr));

@@ -15,6 +15,8 @@
 static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 #define O run_options
 static const char *device;
+static struct dfg_devices devices;
+static struct dfg_arena devices_arena;
 static int64_t restarts;
 
 static const struct dfg_opt input_rows[] = {
@@ -75,7 +77,9 @@ static const struct dfg_opt training_rows[] = {
 
 static const struct dfg_opt execution_rows[] = {
 	{.rows = dfg_execution_options},
-	{"device", .takes = "NAME", .text = &device, .help = "Run on this device; only cpu exists."},
+	{"device", .takes = "NAME", .text = &device,
+		.help = "Compute on this device each node that it has a kernel for, and the others on the host: cpu, cuda or "
+				"cuda:I (cpu)."},
 	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write the times of all nodes as a Chrome trace."},
 	{"profile", .flag = &O.profile,
 		.help = "Print the time of each op and node, and its share of the machine's limit."},
@@ -182,6 +186,23 @@ static struct dfg_err *check_pairs(void)
 	return NULL;
 }
 
+/* --device, and options that cannot be used with a device. */
+static struct dfg_err *find_devices(void)
+{
+	const struct {
+		const char *option;
+		bool given;
+	} others[] = {{"hosts", dfg_shared.placement.hosts}, {"blocks", dfg_shared.blocks.blocks}, {"profile", O.profile},
+		{"place", dfg_shared.placement.place.count}, {"swap", dfg_shared.execution.swap}};
+	enum dfg_denormals denormals;
+	DFG_TRY(dfg_execution_denormals(&dfg_shared.execution, &denormals));
+	DFG_TRY(dfg_devices_find(device, denormals, &devices_arena, &devices));
+	for (size_t i = 0; i < sizeof others / sizeof *others && devices.provider; i++)
+		if (others[i].given)
+			return DFG_ERR(DFG_USAGE, "--%s cannot be used with --device %s", others[i].option, device);
+	return NULL;
+}
+
 static struct dfg_err *check_options(const char *path)
 {
 	DFG_TRY(check_needs());
@@ -194,9 +215,7 @@ static struct dfg_err *check_options(const char *path)
 	DFG_TRY(dfg_replication_check_run(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
-	if (device && strcmp(device, "cpu"))
-		return DFG_ERR(DFG_CONFIG, "unknown device '%s': only cpu exists", device);
-	return NULL;
+	return find_devices();
 }
 
 /* --data, --steps and their options. */
@@ -281,7 +300,8 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, O.each ? NULL : &restarts,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
 		&dfg_stderr, dfg_launch_table_watch(&table), dfg_shared.replication.servers, dfg_shared.replication.async,
-		dfg_shared.replication.quorum && !dfg_shared.replication.replay, dfg_shared.blocks.blocks};
+		dfg_shared.replication.quorum && !dfg_shared.replication.replay, dfg_shared.blocks.blocks,
+		devices.provider ? &devices : NULL};
 	dfg_shared.placement.data[0] = &O.data;
 	dfg_shared.placement.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
 	DFG_TRY(dfg_distributed_open(&options, &distributed));
@@ -308,13 +328,16 @@ static struct dfg_err *run_with_ranks(char **operands, int *out_status)
 	DFG_TRY(dfg_run_check_outputs(&O, *operands, dfg_globals.json));
 	dfg_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(O.trace, &trace) : NULL;
+	if (!err && devices.provider && dfg_plan_folder_is(*operands))
+		err = DFG_ERR(DFG_USAGE, "%s is a plan, whose nodes already have devices: --device cannot be used", *operands);
 	if (!err && !dfg_shared.placement.hosts && dfg_plan_folder_is(*operands))
 		err = DFG_ERR(DFG_USAGE, "%s is a plan: name its hosts with --hosts", *operands);
-	if (!err && dfg_shared.placement.hosts)
+	if (!err && (dfg_shared.placement.hosts || devices.provider))
 		err = run_across(*operands, trace, out_status);
 	else if (!err)
 		err = run_graph(*operands, NULL, trace, out_status);
 	dfg_trace_free(trace);
+	dfg_arena_release(&devices_arena);
 	return dfg_name_memory_limit(err, *operands);
 }
 

@@ -9,7 +9,7 @@
 static uint32_t count_entries(const struct dfg_distributed *distributed)
 {
 	uint32_t count = 0;
-	for (uint32_t w = 0; distributed && distributed->launch && w < distributed->hosts.count; w++)
+	for (uint32_t w = 0; distributed && dfg_distributed_coordinator(distributed) && w < distributed->hosts.count; w++)
 		if (distributed->hosts.worker[w].entry >= count)
 			count = distributed->hosts.worker[w].entry + 1;
 	return count;
@@ -36,7 +36,7 @@ static struct dfg_traffic traffic_between(const struct dfg_distributed *distribu
 		for (uint32_t b = 0; b < hosts->count && hosts->worker[a].entry == from; b++) {
 			if (hosts->worker[b].entry != to)
 				continue;
-			struct dfg_traffic one = dfg_coordinator_traffic(dfg_launch_coordinator(distributed->launch), a, b);
+			struct dfg_traffic one = dfg_coordinator_traffic(dfg_distributed_coordinator(distributed), a, b);
 			add_traffic(&all, &one);
 		}
 	return all;
@@ -97,9 +97,10 @@ static void print_waits(const struct dfg_distributed *distributed, struct dfg_js
 /* Prints how many messages of other epochs the replicas have dropped, in all steps. */
 static void print_stale(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
-	if (!distributed || !distributed->launch || distributed->options.replicas < 2 || distributed->options.blocks)
+	if (!distributed || !dfg_distributed_coordinator(distributed) || distributed->options.replicas < 2 ||
+		distributed->options.blocks)
 		return;
-	uint64_t stale = dfg_coordinator_stale(dfg_launch_coordinator(distributed->launch));
+	uint64_t stale = dfg_coordinator_stale(dfg_distributed_coordinator(distributed));
 	dfg_talk("stale %llu", (unsigned long long)stale);
 	dfg_json_key(json, "stale");
 	dfg_json_uint(json, stale);
@@ -111,14 +112,15 @@ static void print_stale(const struct dfg_distributed *distributed, struct dfg_js
  */
 static void print_overlap(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
-	if (!distributed || !distributed->launch || distributed->options.replicas < 2 || distributed->options.blocks)
+	if (!distributed || !dfg_distributed_coordinator(distributed) || distributed->options.replicas < 2 ||
+		distributed->options.blocks)
 		return;
 	uint64_t moving = 0, waited = 0, least = UINT64_MAX;
 	uint32_t slowest = 0, workers = distributed->hosts.count;
 	dfg_json_key(json, "overlap"), dfg_json_open(json, '{');
 	dfg_json_key(json, "waited_us"), dfg_json_open(json, '[');
 	for (uint32_t w = 0; w < workers; w++) {
-		struct dfg_reduced reduced = dfg_coordinator_reduced(dfg_launch_coordinator(distributed->launch), w);
+		struct dfg_reduced reduced = dfg_coordinator_reduced(dfg_distributed_coordinator(distributed), w);
 		moving += reduced.moving_ns;
 		waited += reduced.waited_ns;
 		if (reduced.moving_ns && reduced.waited_ns < least) {
@@ -183,6 +185,33 @@ static void print_loops(const struct dfg_run *run, struct dfg_json_out *json)
 	dfg_json_close(json, ']');
 }
 
+/* Prints the work of the device since the run began. */
+static void print_device(const struct dfg_distributed *distributed, struct dfg_json_out *json)
+{
+	if (!distributed || !distributed->device_workers)
+		return;
+	const struct dfg_device_counts counts = dfg_device_workers_counts(distributed->device_workers, 0);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} lines[] = {
+		{"launches", counts.launches},
+		{"syncs", counts.waits},
+		{"copies_in", counts.copies_in},
+		{"copied_in_bytes", counts.bytes_in},
+		{"copies_out", counts.copies_out},
+		{"copied_out_bytes", counts.bytes_out},
+		{"peak_bytes", counts.peak_bytes},
+	};
+	const char *name = distributed->options.devices->name[1];
+	dfg_json_key(json, name), dfg_json_open(json, '{');
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		dfg_talk("%s %s %llu", name, lines[i].name, (unsigned long long)lines[i].value);
+		dfg_json_key(json, lines[i].name), dfg_json_uint(json, lines[i].value);
+	}
+	dfg_json_close(json, '}');
+}
+
 void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 {
 	const struct dfg_stats *stats = &run->stats;
@@ -213,6 +242,7 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		dfg_json_uint(json, lines[i].value);
 	}
 	print_traffic(run->distributed, json);
+	print_device(run->distributed, json);
 	print_loops(run, json);
 	if (run->staleness.updates) {
 		const struct dfg_staleness *staleness = &run->staleness;

@@ -249,7 +249,7 @@ static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, NULL,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
-		&dfg_stderr, dfg_launch_table_watch(&launch_table), dfg_shared.replication.servers, false, false, 0};
+		&dfg_stderr, dfg_launch_table_watch(&launch_table), dfg_shared.replication.servers, false, false, 0, NULL};
 	DFG_TRY(dfg_distributed_open(&options, distributed));
 	test_options.distributed = distributed;
 	return dfg_distributed_start(distributed, &test_options.session);

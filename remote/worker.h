@@ -21,9 +21,10 @@ struct dfg_worker_options {
 	 * once.
 	 */
 	void (*orphaned)(void *arg, enum dfg_code code, const char *why);
-	const char *products;    /* how its matrix products are rounded, which the launcher compares; NULL: not known */
-	double patience;         /* seconds within which a launcher must have configured it; 0: no limit */
-	struct dfg_lanes *lanes; /* the workers of this process with which it shares variables; borrowed; NULL: none */
+	const char *products;      /* how its matrix products are rounded, which the launcher compares; NULL: not known */
+	double patience;           /* seconds within which a launcher must have configured it; 0: no limit */
+	struct dfg_device *device; /* that computes what it has a kernel for; borrowed; NULL: the host computes all */
+	struct dfg_lanes *lanes;   /* the workers of this process with which it shares variables; borrowed; NULL: none */
 };
 
 /* The variables that several workers of a process, a parameter server, have in common. */

@@ -66,6 +66,7 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	session.trace = worker->config.trace ? note_event : NULL;
 	session.trace_arg = worker;
 	session.files = &dfg_bundle_files;
+	session.device = worker->options.device;
 	struct dfg_session *made;
 	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
 	struct dfg_err *err = dfg_group_share(worker->group, dfg_session_state(made));

@@ -11,6 +11,8 @@ static void own_reason(const struct dfg_placed *placed, struct dfg_text *text)
 		dfg_text_add(text, "the only device");
 	else if (placed->reason == DFG_PLACED_REQUEST)
 		dfg_text_add(text, "--place '%s'", placed->request);
+	else if (placed->reason == DFG_PLACED_KERNEL)
+		dfg_text_add(text, "%s", placed->request);
 	else if (placed->reason == DFG_PLACED_FILE)
 		dfg_text_add(text, "the graph asks for '%s'", placed->request);
 	else

@@ -43,6 +43,7 @@ enum dfg_place_reason {
 	DFG_PLACED_CONSUMER,  /* a generator or metadata op, placed with its only consumer or its producer */
 	DFG_PLACED_SCHEDULED, /* by cost */
 	DFG_PLACED_RANDOM,    /* at random */
+	DFG_PLACED_KERNEL,    /* by the kernels that a device has: `request` is the reason */
 };
 
 struct dfg_placed {

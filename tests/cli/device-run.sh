@@ -1,0 +1,114 @@
+# Graphs on a device: the stand-in, whose results have the bits of the host.
+. "$ROOT/tests/cli/kit"
+DFG_CUDA=$(dirname "$DFG")/dfg-cuda-standin.so
+export DFG_CUDA DFG_STANDIN=devices=2,memory=64M
+
+cat >net.dfg <<'X'
+input x: f32[n, 4]
+const w = [0.5, -1.0, 2.0, 3.0]
+h = tanh(x * w + 1)
+y = sigmoid(h) - exp(x)
+output y
+output total = sum(relu(y) * 2)
+X
+"$DFG" build net.dfg -o net.pb
+
+# The same bytes on the host, on either device, with delays and poisoned memory, and where denormals are kept.
+feed='x=normal:f32[37,4]:seed=3'
+"$DFG" run net.pb --feed "$feed" -o host.npz
+for device in cuda cuda:0 cuda:1; do
+	"$DFG" run net.pb --feed "$feed" --device $device -o device.npz
+	cmp host.npz device.npz
+done
+DFG_STANDIN=delay=5,poison "$DFG" run net.pb --feed "$feed" --device cuda -o device.npz
+cmp host.npz device.npz
+"$DFG" run net.pb --feed 'x=f32[1,4]:1e-42,-1e-42,1,2' --denormals keep -o host.npz
+"$DFG" run net.pb --feed 'x=f32[1,4]:1e-42,-1e-42,1,2' --denormals keep --device cuda -o device.npz
+cmp host.npz device.npz
+"$DFG" run net.pb --feed "$feed" --device cpu -o device.npz
+"$DFG" run net.pb --feed "$feed" -o host.npz
+cmp host.npz device.npz
+
+# Where nodes are, why, and what is copied; the counts agree: x goes in, and the product of relu comes out, as y is not fetched.
+"$DFG" partition net.pb --device cuda:1 --explain >out
+grep '^y/Sigmoid ' out >line
+has line 'w1  cuda:1 has a kernel for it'
+grep '^h/Const ' out >line
+has line 'w1  its readers are there'
+grep '^x ' out >line
+has line 'w0  inputs, control flow and state are on the host'
+grep '^total.0 ' out >line
+has line 'w0  there is no kernel for a device'
+"$DFG" partition net.pb --device cuda:1 --explain --json >plan.json
+"$DFG" run net.pb --feed "$feed" --device cuda:1 --fetch total --stats --json >stats.json
+python3 - <<'X'
+import json
+plan, run = json.load(open('plan.json')), json.load(open('stats.json'))
+tensors = sorted((t['from'], t['to'], t['tensor']) for t in plan['transfers'])
+assert tensors == [('w0', 'w1', 'x:0'), ('w1', 'w0', 'total/Mul:0'), ('w1', 'w0', 'y.0:0')], tensors
+stats = run['stats']['cuda:1']
+assert stats['launches'] == 8, stats  # *, +, tanh, sigmoid, exp, -, relu, *
+assert stats['copied_out_bytes'] == 37 * 4 * 4, stats
+assert stats['copies_out'] == stats['syncs'] == 1, stats
+X
+
+# Variables, their gradient and checkpoints: a file of either is that of the host.
+cat >fit.dfg <<'X'
+input x: f64[n, 3]
+input t: f64[n]
+param w: f32[3] = zeros
+loss = mean((sum(f32(x) * w, axis = 1) - f32(t)) ** 2)
+output loss
+X
+"$DFG" build fit.dfg -o fit.pb
+"$DFG" grad fit.pb --loss loss --optimizer 'adam(lr=0.1)' -o train.pb
+python3 - <<'X'
+import random
+random.seed(4)
+rows = [[random.uniform(-1, 1) for _ in range(3)] for _ in range(40)]
+open('x.csv', 'w').writelines(','.join('%.6f' % v for v in r) + '\n' for r in rows)
+open('t.csv', 'w').writelines('%.6f\n' % (r[0] - 2 * r[1] + r[2] / 2) for r in rows)
+X
+set -- train.pb --data x=@x.csv --data t=@t.csv --batch 8 --epochs 4 --target train --fetch loss -q
+"$DFG" run "$@" --save host.safetensors >host.txt
+"$DFG" run "$@" --device cuda --save device.safetensors >device.txt
+cmp host.safetensors device.safetensors
+cmp host.txt device.txt
+
+# Rows in loops and branches, whose order the host decides.
+cat >loop.dfg <<'X'
+input x: f32[4]
+y, count = loop (y = x, i = 0) while i < 5 {
+    next if i % 2 == 0 { exp(y * 0.1) } else { y * y - 1 }, i + 1
+}
+output y
+output count
+X
+"$DFG" run loop.dfg --feed x=f32[4]:0.1,0.2,-3,4 >host.txt
+"$DFG" run loop.dfg --feed x=f32[4]:0.1,0.2,-3,4 --device cuda >device.txt
+cmp host.txt device.txt
+
+# Faults: no provider, another device, memory that ends, a device that is lost, a call that fails.
+status 78 "$DFG" run net.pb --feed "$feed" --device cuda:2
+has err 'there is no device cuda:2: this machine has cuda:0 to cuda:1'
+status 78 "$DFG" run net.pb --feed "$feed" --device gpu
+has err "unknown device 'gpu': a device is cpu, cuda or cuda:I"
+status 78 env -u DFG_CUDA "$DFG" run net.pb --feed "$feed" --device cuda
+has err 'no provider of CUDA devices'
+has err "'make standin' builds dfg-cuda-standin.so"
+DFG_STANDIN=devices=0 status 78 "$DFG" run net.pb --feed "$feed" --device cuda
+DFG_STANDIN=memory=1M status 71 "$DFG" run net.pb --feed x=zeros:f32[100000,4] --device cuda
+has err 'cuda:0 has no memory for f32[100000,4], 1600000 bytes'
+DFG_STANDIN=lost=3 status 69 "$DFG" run net.pb --feed "$feed" --device cuda
+has err 'the device is lost (cudaErrorLaunchFailure)'
+DFG_STANDIN=ecc=2 status 69 "$DFG" run net.pb --feed "$feed" --device cuda
+has err 'uncorrectable memory error'
+for call in cudaMallocFromPoolAsync:2:71 cudaMemcpyAsync:1:70 cudaLaunchKernel:2:70 cudaStreamCreateWithFlags:1:70 \
+	cudaStreamSynchronize:1:70 cudaSetDevice:1:70 cudaGetDeviceCount:1:70; do
+	DFG_STANDIN=fail=${call%:*} status "${call##*:}" "$DFG" run net.pb --feed "$feed" --device cuda
+done
+status 2 "$DFG" run net.pb --feed "$feed" --device cuda --hosts local:2
+has err '--hosts cannot be used with --device cuda'
+
+# On the host, nothing of this is looked at.
+DFG_CUDA=./nothing.so "$DFG" run net.pb --feed "$feed" --device cpu >/dev/null
