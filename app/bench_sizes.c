@@ -11,7 +11,7 @@ static struct dfg_err *parse_one(const char *text, size_t length, uint64_t *out_
 		memcpy(word, text, length);
 	DFG_TRY(dfg_err_note(dfg_parse_size(word, out_bytes), "--sizes"));
 	if (*out_bytes < 4 || *out_bytes % 4 || *out_bytes > INT64_MAX / 4)
-		return DFG_ERR(DFG_USAGE, "--sizes: %s is not a multiple of 4 bytes, of at least 4", word);
+		return DFG_ERR(DFG_USAGE, "--sizes: a size must be a multiple of 4 bytes, and at least 4, not %s", word);
 	return NULL;
 }
 

@@ -72,7 +72,8 @@ static struct dfg_err *parse_sync(struct dfg_replication *replication, bool has_
 		return DFG_ERR(
 			DFG_USAGE, "--min-replicas cannot be used with --sync %s: such a run ends when a worker is lost", text);
 	if (replication->verify || replication->checks.flip_step)
-		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --sync %s: its replicas have the same variables",
+		return DFG_ERR(DFG_USAGE,
+			"--%s cannot be used with --sync %s, whose replicas all use the variables of the servers",
 			replication->verify ? "verify-replicas" : "emulate flip", text);
 	return NULL;
 }

@@ -23,12 +23,12 @@ const struct dfg_opt dfg_bench_hosts_options[] = {
 		.help = "Reduce or send A to B bytes, by factors of 4 (4:64MiB), or A bytes alone."},
 	{"payload", .takes = "uniform|random|skew", .text = &payload,
 		.help =
-			"Send ten buffers of one size (uniform); of sizes that are drawn for each call; or six large ones, three "
-			"of a hundredth and one of a hundred-thousandth of their size."},
+			"Send ten buffers: of one size (uniform), of sizes drawn for each call (random), or six large ones, three "
+			"of a hundredth and one of a hundred-thousandth of their size (skew)."},
 	{"mode", .takes = "raw|serialized", .text = &mode,
 		.help = "Send each buffer as it lies in memory (raw), or all as one message in protobuf's wire format."},
 	{"verify", .flag = &asked.verified,
-		.help = "Compare sums and payloads with their closed form, in calls that are not timed."},
+		.help = "Compare sums and payloads with the values that formulas give, in calls that are not timed."},
 	{0},
 };
 

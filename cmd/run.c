@@ -59,8 +59,8 @@ static const struct dfg_opt training_rows[] = {
 	{"stop-early", .takes = "NAME:K", .text = &O.stop_early,
 		.help = "End when K evaluations in a row have no smaller NAME than the best one; NAME:K:max: no larger one."},
 	{"keep-best", .takes = "FILE", .text = &O.keep_best,
-		.help = "Write every variable to FILE after the best evaluation so far, by NAME of --stop-early or else the "
-				"smallest first tensor of --eval-fetch."},
+		.help = "Write every variable to FILE after each evaluation that is the best so far: by NAME of --stop-early, "
+				"else by the smallest value of the first tensor of --eval-fetch."},
 	{"metrics", .takes = "FILE", .text = &O.metrics,
 		.help = "Write a line of JSON to FILE for each step and evaluation."},
 	{"times", .flag = &O.times, .help = "Add the seconds since the start to the metrics."},

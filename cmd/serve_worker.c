@@ -24,9 +24,9 @@ const struct dfg_opt dfg_serve_worker_options[] = {
 		.help = "Take the secret from the first line of FILE, which only its owner may read, instead of stdin; the "
 				"launcher must have it too."},
 	{"number", .takes = "N", .number = &first_number, .help = "The number of the worker in the run (0)."},
-	{"slurm", .flag = &of_slurm, .help = "The number is that of the task of srun."},
+	{"slurm", .flag = &of_slurm, .help = "Take the number of the task that srun has started as the worker's number."},
 	{"lanes", .takes = "R", .number = &lanes, .least = 1,
-		.help = "Be R workers that share their variables, as a parameter server is for R replicas (1)."},
+		.help = "Act as R workers that share their variables, as a parameter server does for R replicas (1)."},
 	{"stride", .takes = "N", .number = &stride, .least = 1,
 		.help = "The difference between the numbers of two such workers (1)."},
 	{"listen", .takes = "ADDRESS", .text = &address,

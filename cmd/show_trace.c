@@ -69,8 +69,8 @@ static struct dfg_err *add_node(struct summary *summary, const struct dfg_json *
 	const struct dfg_json *args = dfg_json_get(event, "args"), *dead = dfg_json_get(args, "dead");
 	const double begin = number_of(event, "ts"), us = number_of(event, "dur");
 	if (!(fabs(begin) < 0x1p53 && us >= 0 && us < 0x1p53))
-		return DFG_ERR(
-			DFG_DATA, "event %llu has no time: it begins at %g us and lasts %g us", (unsigned long long)i, begin, us);
+		return DFG_ERR(DFG_DATA, "event %llu has no valid time: it begins at %g us and lasts %g us",
+			(unsigned long long)i, begin, us);
 	const char *name = text_of(event, "name", ""), *op = text_of(args, "op", "other");
 	const char *process = dfg_arena_print(&summary->arena, "w%.0f", number_of(event, "pid"));
 	const char *thread =

@@ -222,7 +222,7 @@ static struct dfg_err *run_tree(struct report *report, const char *directory)
 		return run_case(report, directory);
 	struct dirent **entry = NULL;
 	int count = scandir(directory, &entry, visible, alphasort);
-	struct dfg_err *err = count < 0 ? DFG_ERR(DFG_NO_INPUT, "%s: no directory of cases", directory) : NULL;
+	struct dfg_err *err = count < 0 ? DFG_ERR(DFG_NO_INPUT, "%s: is not a directory of cases", directory) : NULL;
 	for (int i = 0; i < count; i++) {
 		if (!err)
 			err = run_entry(report, directory, entry[i]->d_name);

@@ -219,7 +219,7 @@ struct dfg_err *dfg_packet_get_error(struct dfg_packet *packet)
 	if (!code)
 		return dfg_packet_check(packet);
 	if (!is_code(code))
-		return DFG_ERR(DFG_PROTOCOL, "a message has an error with the unknown code %llu", (unsigned long long)code);
+		return DFG_ERR(DFG_PROTOCOL, "a message reports an error with the unknown code %llu", (unsigned long long)code);
 	uint32_t lines = dfg_packet_get_count(packet, 2 * sizeof(uint64_t) + 1);
 	for (uint32_t i = 0; i < lines; i++) {
 		bool waited = dfg_packet_get_bool(packet);

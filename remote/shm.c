@@ -152,7 +152,8 @@ static struct dfg_err *add_link(struct dfg_shm *shm, uint32_t peer, int fd, stru
 	*out_link = &link->link; /* before it runs: the sink may be called, and answer, before this function returns */
 	if (!shm_run(shm, link)) {
 		shm_link_unref(link);
-		return DFG_ERR(DFG_MEMORY, "this process has %d links over shared memory, the limit", LINKS_MOST);
+		return DFG_ERR(
+			DFG_MEMORY, "this process already has %d links over shared memory, which is the limit", LINKS_MOST);
 	}
 	return NULL;
 }
@@ -161,14 +162,15 @@ static struct dfg_err *dial(struct dfg_shm *shm, const char *address, uint64_t u
 {
 	struct sockaddr_un name;
 	if (!dfg_shm_reaches(shm, address))
-		return DFG_ERR(DFG_UNAVAILABLE, "that address is not of this host and user");
+		return DFG_ERR(DFG_UNAVAILABLE, "its address is of another host or user");
 	socklen_t length = socket_name(address + strlen(shm->host) + 1, &name);
 	int fd = *out_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return system_error("create a socket");
 	while (connect(fd, (struct sockaddr *)&name, length)) {
 		if (errno != EAGAIN && errno != EINTR)
-			return DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "no process listens there: %s", strerror(errno));
+			return DFG_ERR(
+				dfg_code_of_errno(errno, DFG_UNAVAILABLE), "no process listens at its address: %s", strerror(errno));
 		if (dfg_now() > until)
 			return DFG_ERR(DFG_DEADLINE, "it does not answer");
 		usleep(1000); /* the listen queue of the peer is full */

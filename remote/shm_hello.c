@@ -129,7 +129,7 @@ struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct hello *out_hel
 	DFG_TRY(await(socket, ns));
 	ssize_t got = shm_packet_receive(socket, out_hello, sizeof *out_hello, out_fd, &cut);
 	if (cut && *out_fd < 0 && got == sizeof *out_hello) /* the system had no number for it */
-		return DFG_ERR(DFG_MEMORY, "it sent no descriptor of its memory: %s", strerror(EMFILE));
+		return DFG_ERR(DFG_MEMORY, "cannot receive the descriptor of its memory: %s", strerror(EMFILE));
 	if (got == sizeof *out_hello && !cut)
 		return NULL;
 	if (*out_fd >= 0)

@@ -30,7 +30,8 @@ static bool read_all(struct shm_link *link, bool *out_some)
 	if (link->closed || atomic_load(&link->lost))
 		return false;
 	if (atomic_load_explicit(&link->fault, memory_order_relaxed))
-		err = DFG_ERR(DFG_PROTOCOL, "%s violated the shared memory protocol: it has read bytes that were not written",
+		err = DFG_ERR(DFG_PROTOCOL,
+			"%s violated the shared memory protocol: it claims to have read bytes that were not written",
 			dfg_peer_words(link->link.peer).s);
 	if (!err)
 		err = shm_link_read(link, out_some);

@@ -29,8 +29,8 @@ static struct dfg_err *check_bytes(const struct shm_link *link, const struct dfg
 		return broken(link, "the size of a tensor overflows");
 	}
 	if (link->tensor_bytes && (wanted > link->tensor_bytes || bytes > link->tensor_bytes))
-		return DFG_ERR(DFG_PROTOCOL, "%s sent %s, larger than %zu bytes", dfg_peer_words(link->link.peer).s,
-			dfg_type_words(tensor->dtype, &tensor->shape).s, link->tensor_bytes);
+		return DFG_ERR(DFG_PROTOCOL, "%s sent a tensor of type %s, but the limit is %zu bytes",
+			dfg_peer_words(link->link.peer).s, dfg_type_words(tensor->dtype, &tensor->shape).s, link->tensor_bytes);
 	bool fits =
 		tensor->dtype == DFG_STRING ? bytes >= wanted / sizeof(struct dfg_string) * sizeof(uint64_t) : bytes == wanted;
 	return fits ? NULL : broken(link, "a tensor's bytes do not fit its shape");
@@ -55,11 +55,11 @@ static struct dfg_err *parse(struct shm_link *link, const struct shm_frame *fram
 	ring_get(&link->in, out->key.iteration, frame->depth * sizeof *out->key.iteration);
 	ring_get(&link->in, out->tensor.shape.dim, frame->rank * sizeof *out->tensor.shape.dim);
 	if (frame->kind >= DFG_MESSAGE_KINDS || frame->dead > 1 || frame->count > frame->bytes)
-		return broken(link, "unknown message kind");
+		return broken(link, "the head of a message is invalid");
 	if (!frame->dtype)
-		return frame->bytes || frame->rank ? broken(link, "bytes without a tensor") : NULL;
+		return frame->bytes || frame->rank ? broken(link, "a message without a tensor has elements or a shape") : NULL;
 	if (frame->dead || !may_cross(frame->dtype))
-		return broken(link, "unknown dtype");
+		return broken(link, "a message has a tensor although it is dead, or a tensor of an unknown dtype");
 	return check_bytes(link, &out->tensor, frame->bytes);
 }
 
@@ -105,12 +105,12 @@ static struct dfg_err *unpack_strings(struct shm_link *link, struct incoming *in
 	struct dfg_string *element = in->message.tensor.data;
 	for (size_t i = 0; i < count; i++) {
 		if (length[i] > left)
-			return broken(link, "strings are longer than their bytes");
+			return broken(link, "the strings of a tensor are longer than its bytes");
 		DFG_TRY(dfg_buffer_string(in->message.tensor.buffer, from, length[i], &element[i]));
 		from += length[i];
 		left -= length[i];
 	}
-	return left ? broken(link, "bytes after the last string") : NULL;
+	return left ? broken(link, "a tensor has bytes after its last string") : NULL;
 }
 
 /* C relies on a bool being 0 or 1; any other byte is refused. */
@@ -155,7 +155,7 @@ static struct dfg_err *finish(struct shm_link *link, struct incoming *in, struct
 static struct dfg_err *fill(struct shm_link *link, struct incoming *in, uint32_t count)
 {
 	if (count > in->bytes - in->got)
-		return broken(link, "more bytes than the tensor has");
+		return broken(link, "more bytes arrived than the tensor has");
 	ring_get(&link->in, in->to + in->got, count);
 	link->in.at += -count & 7;
 	in->got += count;
@@ -180,7 +180,7 @@ static struct dfg_err *take_message(struct shm_link *link, const struct shm_fram
 static struct dfg_err *take_more(struct shm_link *link, const struct shm_frame *frame, bool *out_some)
 {
 	if (!link->half_read || !frame->count)
-		return broken(link, "bytes without a tensor");
+		return broken(link, "elements arrived that belong to no tensor");
 	DFG_TRY(fill(link, &link->incoming, frame->count));
 	if (link->incoming.got < link->incoming.bytes)
 		return NULL;
@@ -193,15 +193,15 @@ static struct dfg_err *take_frame(struct shm_link *link, size_t there, bool *out
 {
 	struct shm_frame frame;
 	if (there < sizeof frame)
-		return broken(link, "an incomplete frame");
+		return broken(link, "a frame is incomplete");
 	ring_get(&link->in, &frame, sizeof frame);
 	if (frame.depth > DFG_LINK_DEPTH || frame.rank > DFG_RANK_MAX || frame.count > FRAME_MOST ||
 		frame_length(frame.depth, frame.rank, frame.count) > there)
-		return broken(link, "a frame is too long");
+		return broken(link, "a frame exceeds the limits of length, rank and loop depth");
 	if (frame.type == FRAME_MESSAGE)
 		return take_message(link, &frame, out_some);
 	if (frame.type != FRAME_MORE || frame.depth || frame.rank)
-		return broken(link, "unknown frame type");
+		return broken(link, "a frame has an unknown type");
 	return take_more(link, &frame, out_some);
 }
 
@@ -223,7 +223,7 @@ struct dfg_err *shm_link_read(struct shm_link *link, bool *out_some)
 		size_t there;
 		uint64_t before = link->in.at;
 		if (!ring_there(&link->in, &there))
-			return broken(link, "a position outside the ring");
+			return broken(link, "its position is outside of the ring");
 		if (!there || before - began >= READ_MOST)
 			return NULL;
 		DFG_TRY(take_frame(link, there, out_some));

@@ -155,7 +155,7 @@ static struct dfg_err *welcome(struct dfg_shm *shm, int fd, const struct hello *
 	arrival->fd = -1;
 	shm_drop_arrival(arrival);
 	return err ? err
-			   : DFG_ERR(DFG_MEMORY, "more than %d workers wait for a link over shared memory, the limit", LINKS_MOST);
+			   : DFG_ERR(DFG_MEMORY, "more than %d workers, the limit, wait for a link over shared memory", LINKS_MOST);
 }
 
 /* Errors of an unauthenticated peer are reported to it alone. */

@@ -62,7 +62,7 @@ static const char *token(const struct dfg_ssh_reading *r, char letter, char numb
 
 static struct dfg_err *bad_token(const char *percent, bool in_command)
 {
-	return DFG_ERR(DFG_CONFIG, "'%.2s' is not supported; use %s", percent,
+	return DFG_ERR(DFG_CONFIG, "'%.2s' is not supported here; the tokens that can be used are %s", percent,
 		in_command ? "%% %h %n %p %r" : "%% %d %h %i %n %p %r %u");
 }
 
@@ -271,7 +271,9 @@ static struct dfg_err *refuse_fdpass(struct dfg_ssh_reading *r, const struct dfg
 	bool yes;
 	(void)r;
 	DFG_TRY(read_yes(line->word[1], &yes));
-	return yes ? DFG_ERR(DFG_CONFIG, "ProxyUseFdpass is not supported: let ProxyCommand pass bytes") : NULL;
+	return yes ? DFG_ERR(
+					 DFG_CONFIG, "ProxyUseFdpass is not supported: give a ProxyCommand that passes the bytes itself")
+			   : NULL;
 }
 
 static const struct setting {

@@ -181,15 +181,16 @@ static struct dfg_err *refuse_unknown(const struct dfg_ssh *ssh, const struct se
 			"the host key of %s is not known: %s. If that is its key, let ssh record it: ssh %s%s%s%s true",
 			search->name, print, config ? "-F " : "", config ? config : "", config ? " " : "", ssh->wish.host);
 	return DFG_ERR(DFG_REFUSED,
-		"the host key of %s is not known: %s. If that is its key: ssh-keyscan -t %s -p %u %s >>%s", search->name, print,
-		kind, ssh->entry.port, address, file);
+		"the host key of %s is not known: %s. If that is its key, run: ssh-keyscan -t %s -p %u %s >>%s", search->name,
+		print, kind, ssh->entry.port, address, file);
 }
 
 static struct dfg_err *refuse_changed(const struct search *search, const char *print)
 {
 	return DFG_ERR(DFG_REFUSED,
-		"the host key of %s has changed: it is %s, not the one in %s:%d. Somebody may be listening; if the host really "
-		"has a new key: ssh-keygen -f %s -R '%s'",
+		"the host key of %s has changed: it is %s, not the one in %s:%d. Somebody may be intercepting the connection; "
+		"if the host really "
+		"has a new key, run: ssh-keygen -f %s -R '%s'",
 		search->name, print, search->other.file, search->other.line, search->other.file, search->name);
 }
 

@@ -104,7 +104,7 @@ static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
 	struct dfg_ssh gate = {0};
 	const char *comma = strrchr(hops, ','), *last = comma ? comma + 1 : hops;
 	if (jumps == JUMPS_MOST)
-		return DFG_ERR(DFG_CONFIG, "more than %d jumps: they may form a circle", JUMPS_MOST);
+		return DFG_ERR(DFG_CONFIG, "ProxyJump leads over more than %d hosts: they may form a circle", JUMPS_MOST);
 	DFG_TRY(dfg_ssh_hop_read(last, last + strlen(last), &ssh->arena, &hop));
 	const char *before = comma ? dfg_arena_copy(&ssh->arena, hops, (size_t)(comma - hops)) : NULL;
 	const struct dfg_ssh_wish wish = {

@@ -41,8 +41,7 @@ static struct dfg_err *wait_for_writer(int fd, const char *path, uint64_t deadli
 	for (;;) {
 		const uint64_t now = dfg_now();
 		if (now >= deadline)
-			return DFG_ERR(
-				DFG_NO_INPUT, "%s: is a pipe that no program has written to its end within %d s", path, SECONDS);
+			return DFG_ERR(DFG_NO_INPUT, "%s: is a pipe, and its end did not arrive within %d s", path, SECONDS);
 		const int ready = poll(&poller, 1, (int)((deadline - now) / 1000000) + 1);
 		if (ready > 0)
 			return NULL;

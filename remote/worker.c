@@ -274,7 +274,7 @@ static struct dfg_err *do_at_once(struct dfg_worker *worker, const struct dfg_me
 static struct dfg_err *take_control(struct dfg_worker *worker, uint32_t peer, struct dfg_message *message)
 {
 	if (peer != DFG_LAUNCHER)
-		return DFG_ERR(DFG_PROTOCOL, "another worker sent a request: only the launcher may");
+		return DFG_ERR(DFG_PROTOCOL, "another worker sent a request that only the launcher may send");
 	atomic_store(&worker->heard, dfg_now());
 	bool at_once = message->key.number == DFG_PACKET_PING || message->key.number == DFG_PACKET_FAIL ||
 				   message->key.number == DFG_PACKET_SKIP;

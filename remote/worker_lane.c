@@ -56,7 +56,7 @@ struct dfg_err *dfg_worker_take_lane(struct dfg_worker *worker, struct dfg_sessi
 	if (!dfg_worker_is_lane(worker) || worker->config.replicas == 1)
 		return NULL;
 	if (!lanes)
-		return DFG_ERR(DFG_PROTOCOL, "this worker is not one of a parameter server");
+		return DFG_ERR(DFG_PROTOCOL, "the launcher takes this worker for one of a parameter server, which it is not");
 	pthread_mutex_lock(&lanes->lock);
 	struct dfg_err *err = take(lanes, worker->parts, &state);
 	pthread_mutex_unlock(&lanes->lock);

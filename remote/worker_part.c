@@ -56,7 +56,8 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	dfg_packet_get_tensor(request, &worker->bytes);
 	DFG_TRY(dfg_packet_check(request));
 	if (worker->bytes.dtype != DFG_U8)
-		return DFG_ERR(DFG_PROTOCOL, "a part is a tensor of %s, expected u8", dfg_dtype_name(worker->bytes.dtype));
+		return DFG_ERR(DFG_PROTOCOL, "the launcher sent the graph as a tensor of type %s, expected u8",
+			dfg_dtype_name(worker->bytes.dtype));
 	DFG_TRY(dfg_graphdef_read(
 		worker->bytes.data, dfg_tensor_bytes(&worker->bytes), &options, &worker->part_arena, &worker->part));
 	worker->part.source = worker->config.peer[worker->config.self].name;
@@ -105,7 +106,8 @@ static struct dfg_err *get_edges(
 		bool there = edge[i].node < worker->part.count && edge[i].port >= 0 &&
 					 (uint32_t)edge[i].port < dfg_facts_outputs(&worker->facts, edge[i].node);
 		if (!there)
-			return DFG_ERR(DFG_PROTOCOL, "a step names output %d of node %u, which the part of %u nodes lacks",
+			return DFG_ERR(DFG_PROTOCOL,
+				"the launcher requests output %d of node %u, which this worker's part of %u nodes does not have",
 				edge[i].port, edge[i].node, worker->part.count);
 	}
 	*out_edge = edge;
@@ -133,8 +135,8 @@ static struct dfg_err *get_targets(struct dfg_worker *worker, struct dfg_packet 
 		return dfg_no_memory("the plan of the step");
 	for (uint32_t i = 0; i < step->n_target; i++)
 		if ((target[i] = dfg_packet_get_u32(request)) >= worker->part.count)
-			return DFG_ERR(
-				DFG_PROTOCOL, "a step names node %u, but the part has %u nodes", target[i], worker->part.count);
+			return DFG_ERR(DFG_PROTOCOL, "the launcher requests node %u, but this worker's part has %u nodes",
+				target[i], worker->part.count);
 	step->target = target;
 	return NULL;
 }
@@ -394,8 +396,8 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 	struct dfg_err *err = dfg_worker_get_shards(worker, request, &scratch, &shards);
 	bool ends = shards.step && !shards.computes && number == DFG_NONE;
 	if (!err && (!step || (number >= worker->plans && !ends)))
-		err = DFG_ERR(DFG_PROTOCOL, "step %llu names plan %llu, but there are %llu plans", (unsigned long long)step,
-			(unsigned long long)number, (unsigned long long)worker->plans);
+		err = DFG_ERR(DFG_PROTOCOL, "step %llu is to run plan number %llu, but this worker has %llu plans",
+			(unsigned long long)step, (unsigned long long)number, (unsigned long long)worker->plans);
 	if (!err)
 		err = run_step(worker, request, step, ends ? &none : &worker->plan[number], &shards, answer);
 	dfg_arena_release(&scratch);
@@ -412,7 +414,7 @@ struct dfg_err *dfg_worker_cause(struct dfg_worker *worker, struct dfg_packet *r
 	if (!worker->session)
 		return no_part();
 	if (number >= worker->plans)
-		return DFG_ERR(DFG_PROTOCOL, "a request for a cause names plan %llu, but there are %llu plans",
+		return DFG_ERR(DFG_PROTOCOL, "the launcher asks about plan number %llu, but this worker has %llu plans",
 			(unsigned long long)number, (unsigned long long)worker->plans);
 	dfg_plan_cause(worker->plan[number].plan, transfer, iteration, &cause);
 	dfg_packet_put(answer, cause.transfer);

@@ -55,7 +55,7 @@ void dfg_probes_release(struct probes *probes)
 static struct dfg_err *add_message(struct probes *probes, uint32_t peer, const struct dfg_message *message)
 {
 	if (probes->count == WAITING_MOST)
-		return DFG_ERR(DFG_PROTOCOL, "worker %u sends more calls than are in progress", peer);
+		return DFG_ERR(DFG_PROTOCOL, "worker %u sent more calls than may be in progress", peer);
 	if (!dfg_reserve(&probes->list, &probes->capacity, probes->count + 1, sizeof *probes->list))
 		return dfg_no_memory("a message");
 	probes->list[probes->count++] = (struct probe_message){peer, *message};
@@ -171,7 +171,7 @@ static struct dfg_err *begin_call(struct probe *probe, struct probe_call *call)
 static struct dfg_err *wrong(const struct probe_message *from)
 {
 	const struct dfg_transfer_key *key = &from->message.key;
-	return DFG_ERR(DFG_PROTOCOL, "worker %u sends message %lld.%u of call %llu, which is not expected", from->peer,
+	return DFG_ERR(DFG_PROTOCOL, "worker %u sent message %lld.%u of call %llu, which is not expected now", from->peer,
 		(long long)key->iteration[0], key->number, (unsigned long long)key->step);
 }
 

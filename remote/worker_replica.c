@@ -123,7 +123,7 @@ static struct dfg_err *get_bits(struct dfg_packet *request, struct dfg_arena *sc
 	if (!words)
 		return NULL;
 	if (words != (count + 63) / 64)
-		return DFG_ERR(DFG_PROTOCOL, "a step has a list of %u words for %u bits", words, count);
+		return DFG_ERR(DFG_PROTOCOL, "a step selects shards by %u words of bits, but has %u shards", words, count);
 	bool *bit = *out_bit = dfg_arena_zeros(scratch, (size_t)words * 64, sizeof *bit);
 	if (!bit)
 		return dfg_no_memory("the group of replicas");
@@ -169,7 +169,8 @@ struct dfg_err *dfg_worker_get_shards(
 	DFG_TRY(dfg_packet_check(request));
 	if (!out_run->shards || out_run->shards > DFG_SHARDS_MOST || out_run->batch < 1 ||
 		out_run->shard >= out_run->shards)
-		return DFG_ERR(DFG_PROTOCOL, "a step names shard %u, but there are %u", out_run->shard, out_run->shards);
+		return DFG_ERR(DFG_PROTOCOL, "a step names shard number %u, but the number of shards is %u", out_run->shard,
+			out_run->shards);
 	return NULL;
 }
 
@@ -197,7 +198,8 @@ static struct dfg_err *wait_for_buckets(
 		bool fits = feeds[i].dtype == DFG_I64 && !feeds[i].shape.rank && *(const int64_t *)feeds[i].data >= 0 &&
 					*(const int64_t *)feeds[i].data < UINT32_MAX;
 		if (!fits)
-			return DFG_ERR(DFG_PROTOCOL, "the order of all-reduces names a bucket that is not a number");
+			return DFG_ERR(
+				DFG_PROTOCOL, "the graph's list of the order of all-reduces has an entry that is not a number");
 		DFG_TRY(
 			dfg_group_wait(worker->group, (uint32_t) * (const int64_t *)feeds[i].data, worker->config.session.timeout));
 	}

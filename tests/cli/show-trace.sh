@@ -36,7 +36,7 @@ has out '2.0 us from first to last'
 for time in '"ts": 1e400' '"ts": 1, "dur": -1e400' '"ts": 1, "dur": -2' '"ts": 1e300, "dur": 1'; do
 	printf '{"traceEvents": [{"name": "a", "ph": "X", %s}]}' "$time" >time.json
 	status 65 "$DFG" show time.json
-	has err 'event 0 has no time: '
+	has err 'event 0 has no valid time: '
 done
 printf '{"traceEvents": {}}' >object.json
 status 65 "$DFG" show object.json

@@ -217,7 +217,8 @@ static void who_has_died_listens_no_more(void **state)
 	end(&process);
 	inbox_begin(&process.inbox);
 	succeeds(shm_new(HERE, &process.inbox, &process.shm));
-	fails(dfg_shm_connect(process.shm, 7, address, MS, &link), DFG_UNAVAILABLE, "worker 7: no process listens there");
+	fails(dfg_shm_connect(process.shm, 7, address, MS, &link), DFG_UNAVAILABLE,
+		"worker 7: no process listens at its address");
 	dfg_shm_free(process.shm);
 	inbox_end(&process.inbox);
 }
@@ -273,7 +274,7 @@ static void an_address_may_be_any_text(void **state)
 	snprintf(address, sizeof address, "x%s", good + 1);
 	assert_false(dfg_shm_reaches(ends.a, address));
 	assert_false(dfg_shm_reaches(ends.a, ""));
-	fails(dfg_shm_connect(ends.a, THERE, address, MS, &link), DFG_UNAVAILABLE, "that address is not of this host");
+	fails(dfg_shm_connect(ends.a, THERE, address, MS, &link), DFG_UNAVAILABLE, "its address is of another host");
 	free_both(&ends);
 }
 

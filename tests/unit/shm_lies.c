@@ -50,29 +50,34 @@ static void a_false_frame_ends_the_link(void **state)
 		size_t count;
 		struct shm_frame frame;
 	} lies[] = {
-		LIE("unknown message kind", NULL, "", .kind = DFG_MESSAGE_KINDS),
-		LIE("unknown message kind", NULL, "", .dead = 2),
-		LIE("unknown message kind", NULL, "12345678", .dtype = DFG_U8, .bytes = 1),
-		LIE("unknown dtype", NULL, "12345678", .dead = 1, .dtype = DFG_F64, .bytes = 8),
-		LIE("unknown dtype", NULL, "12345678", .dtype = DFG_RESOURCE, .bytes = 8),
-		LIE("unknown dtype", NULL, "12345678", .dtype = DFG_VARIANT, .bytes = 8),
-		LIE("unknown dtype", NULL, "12345678", .dtype = 99, .bytes = 8),
-		LIE("bytes without a tensor", NULL, "", .bytes = 8),
-		LIE("bytes without a tensor", two, "", .rank = 1),
+		LIE("the head of a message is invalid", NULL, "", .kind = DFG_MESSAGE_KINDS),
+		LIE("the head of a message is invalid", NULL, "", .dead = 2),
+		LIE("the head of a message is invalid", NULL, "12345678", .dtype = DFG_U8, .bytes = 1),
+		LIE("a message has a tensor although it is dead, or a tensor of an unknown dtype", NULL, "12345678", .dead = 1,
+			.dtype = DFG_F64, .bytes = 8),
+		LIE("a message has a tensor although it is dead, or a tensor of an unknown dtype", NULL, "12345678",
+			.dtype = DFG_RESOURCE, .bytes = 8),
+		LIE("a message has a tensor although it is dead, or a tensor of an unknown dtype", NULL, "12345678",
+			.dtype = DFG_VARIANT, .bytes = 8),
+		LIE("a message has a tensor although it is dead, or a tensor of an unknown dtype", NULL, "12345678",
+			.dtype = 99, .bytes = 8),
+		LIE("a message without a tensor has elements or a shape", NULL, "", .bytes = 8),
+		LIE("a message without a tensor has elements or a shape", two, "", .rank = 1),
 		LIE("do not fit its shape", two, "12345678", .dtype = DFG_F64, .rank = 1, .bytes = 8),
 		LIE("do not fit its shape", NULL, "12345678", .dtype = DFG_F32, .bytes = 8),
 		LIE("a negative dimension", negative, "12345678", .dtype = DFG_U8, .rank = 1, .bytes = 8),
 		LIE("the size of a tensor overflows", product, "12345678", .dtype = DFG_U8, .rank = 2, .bytes = 8),
-		LIE("larger than", huge, "12345678", .dtype = DFG_U8, .rank = 1, .bytes = 200 << 20),
-		LIE("a frame is too long", NULL, "", .depth = DFG_LINK_DEPTH + 1),
-		LIE("a frame is too long", NULL, "", .depth = 255),
-		LIE("a frame is too long", NULL, "", .rank = DFG_RANK_MAX + 1),
-		LIE("a frame is too long", NULL, "", .dtype = DFG_U8, .rank = 8),
+		LIE("but the limit is", huge, "12345678", .dtype = DFG_U8, .rank = 1, .bytes = 200 << 20),
+		LIE("a frame exceeds the limits of length, rank and loop depth", NULL, "", .depth = DFG_LINK_DEPTH + 1),
+		LIE("a frame exceeds the limits of length, rank and loop depth", NULL, "", .depth = 255),
+		LIE("a frame exceeds the limits of length, rank and loop depth", NULL, "", .rank = DFG_RANK_MAX + 1),
+		LIE("a frame exceeds the limits of length, rank and loop depth", NULL, "", .dtype = DFG_U8, .rank = 8),
 		LIE("a bool is neither 0 nor 1", eight, "\0\1\2\1\0\0\0\0", .dtype = DFG_BOOL, .rank = 1, .bytes = 8),
 		LIE("do not fit its shape", two, "12345678", .dtype = DFG_STRING, .rank = 1, .bytes = 8),
-		LIE("longer than their bytes", NULL, "\1\0\0\0\0\0\0\0", .dtype = DFG_STRING, .bytes = 8),
-		LIE("longer than their bytes", NULL, "\377\377\377\377\377\377\377\377", .dtype = DFG_STRING, .bytes = 8),
-		LIE("bytes after the last string", NULL, "\0\0\0\0\0\0\0\0abcdefgh", .dtype = DFG_STRING, .bytes = 16),
+		LIE("longer than its bytes", NULL, "\1\0\0\0\0\0\0\0", .dtype = DFG_STRING, .bytes = 8),
+		LIE("longer than its bytes", NULL, "\377\377\377\377\377\377\377\377", .dtype = DFG_STRING, .bytes = 8),
+		LIE("a tensor has bytes after its last string", NULL, "\0\0\0\0\0\0\0\0abcdefgh", .dtype = DFG_STRING,
+			.bytes = 16),
 	};
 	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
 		struct ends ends;
@@ -108,25 +113,25 @@ static void a_frame_out_of_place_ends_the_link(void **state)
 	half_a_tensor(&ends);
 	lie(&ends, &(struct shm_frame){.type = FRAME_MORE, .count = 96}, sizeof(struct shm_frame));
 	lie(&ends, bytes, 96);
-	lie_end(&ends, "more bytes than the tensor has");
+	lie_end(&ends, "more bytes arrived than the tensor has");
 
 	lie_begin(&ends);
 	half_a_tensor(&ends);
 	lie(&ends, &(struct shm_frame){.type = FRAME_MORE}, sizeof(struct shm_frame));
-	lie_end(&ends, "bytes without a tensor");
+	lie_end(&ends, "elements arrived that belong to no tensor");
 
 	lie_begin(&ends);
 	lie(&ends, &(struct shm_frame){.type = FRAME_MORE, .count = 8}, sizeof(struct shm_frame));
 	lie(&ends, bytes, 8);
-	lie_end(&ends, "bytes without a tensor");
+	lie_end(&ends, "elements arrived that belong to no tensor");
 
 	lie_begin(&ends);
 	lie(&ends, &(struct shm_frame){.type = FRAME_MORE + 1}, sizeof(struct shm_frame));
-	lie_end(&ends, "unknown frame type");
+	lie_end(&ends, "a frame has an unknown type");
 
 	lie_begin(&ends);
 	lie(&ends, &(struct shm_frame){.type = FRAME_MESSAGE}, sizeof(struct shm_frame) / 2);
-	lie_end(&ends, "an incomplete frame");
+	lie_end(&ends, "a frame is incomplete");
 }
 
 static void an_impossible_position_ends_the_link(void **state)
@@ -135,11 +140,11 @@ static void an_impossible_position_ends_the_link(void **state)
 	struct ends ends;
 	lie_begin(&ends);
 	((struct shm_link *)ends.link_a)->out.at = RING_BYTES + 8;
-	lie_end(&ends, "a position outside the ring");
+	lie_end(&ends, "its position is outside of the ring");
 
 	lie_begin(&ends);
 	((struct shm_link *)ends.link_a)->out.at -= 8;
-	lie_end(&ends, "a position outside the ring");
+	lie_end(&ends, "its position is outside of the ring");
 
 	lie_begin(&ends);
 	struct dfg_shape shape = DFG_SHAPE_VECTOR(2 * RING_BYTES);
@@ -151,7 +156,7 @@ static void an_impossible_position_ends_the_link(void **state)
 	dfg_tensor_release(&message.tensor);
 	inbox_wait_lost(&ends.at_b);
 	pthread_mutex_unlock(&link->reading);
-	lie_end(&ends, "it has read bytes that were not written");
+	lie_end(&ends, "it claims to have read bytes that were not written");
 }
 
 /* Writes `frames` right frames, then some that are right but for a random byte. */

@@ -241,7 +241,8 @@ static void a_proxy_command_is_the_remainder_of_its_line(void **state)
 	succeeds(look("ProxyJump none\nProxyCommand nc\nProxyJump gate\n", "a"));
 	assert_null(entry.proxy_jump);
 	assert_null(entry.proxy_command);
-	fails(look("\nProxyCommand nc %d\n", "a"), DFG_CONFIG, "./config:2: '%d' is not supported; use %% %h %n %p %r");
+	fails(look("\nProxyCommand nc %d\n", "a"), DFG_CONFIG,
+		"./config:2: '%d' is not supported here; the tokens that can be used are %% %h %n %p %r");
 	fails(look("ProxyCommand nc %\n", "a"), DFG_CONFIG, "./config:1: '%' is not supported");
 	fails(look("ProxyCommand\n", "a"), DFG_CONFIG, "./config:1: ProxyCommand has no value");
 	fails(look("ProxyUseFdpass yes\n", "a"), DFG_CONFIG, "./config:1: ProxyUseFdpass is not supported");

@@ -20,4 +20,4 @@ for pid in $first $second $third; do
 done
 kill $writer
 [ $SECONDS -lt 25 ]
-grep 'fifo: is a pipe that no program has written to its end within 10 s' config.out known.out key.out
+grep 'fifo: is a pipe, and its end did not arrive within 10 s' config.out known.out key.out
