@@ -65,6 +65,17 @@ static struct dfg_err *addn_variants(struct dfg_kernel *ctx)
 	return err;
 }
 
+static struct dfg_err *accumulated_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *given = node->call->attr[0].shape;
+	DFG_TRY(dfg_shape_same(node));
+	if (!dfg_shape_fits(given, &node->out[0]))
+		return DFG_ERR(DFG_DATA, "the attribute shape is %s, but the inputs are %s", dfg_shape_words(given).s,
+			dfg_shape_words(&node->out[0]).s);
+	node->out[0] = dfg_shape_merge(given, &node->out[0]);
+	return NULL;
+}
+
 #define KERNEL(NAME, ...) [DFG_##NAME] = addn_run,
 
 const struct dfg_op dfg_op_AddN = {
@@ -77,4 +88,16 @@ const struct dfg_op dfg_op_AddN = {
 	.gradient_fn = addn_gradient,
 	.joins_by = &dfg_op_Add,
 	.kernel = {DFG_EACH_numeric(KERNEL)[DFG_VARIANT] = addn_variants},
+};
+
+const struct dfg_op dfg_op_AccumulateNV2 = {
+	.name = "AccumulateNV2",
+	.doc = "sum of all inputs, whose shape is given",
+	.sig = "<N: int, T: numeric>(inputs: N * T) -> (sum: T)",
+	.attr = {"shape: shape"},
+	.flags = DFG_EXACT | DFG_IN_PLACE,
+	.shape = accumulated_shape,
+	.rows = dfg_rows_all,
+	.gradient_fn = addn_gradient,
+	.kernel = {DFG_EACH_numeric(KERNEL)},
 };

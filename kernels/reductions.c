@@ -1,4 +1,4 @@
-/* Sum, Mean, Prod, Max, Min, All, Any and L2Loss: their reducers and derivatives. */
+/* Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any and L2Loss: their reducers and derivatives. */
 #include "kernels/gradient_helpers.h"
 #include "kernels/reduce.h"
 #include "lib/base/vector.h"
@@ -80,6 +80,14 @@ enum { LANES = DFG_REDUCE_LANES, PART = 16 };
 #define ONE(x) x *x
 #define LAST(a, n) a / 2
 #define RUN dfg_reduce_all
+#include "kernels/reduction.inc"
+
+#define STEM(x) norm_##x
+#define CLASS "kernels/each_float.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define ONE(x) x *x
+#define LAST(a, n) (ACC) __builtin_sqrt((double)(a))
 #include "kernels/reduction.inc"
 
 const struct dfg_reducer *dfg_sum_reducer(enum dfg_dtype dtype)
@@ -235,6 +243,10 @@ REDUCTION(Mean, numeric, mean, "the mean over the given axes", .gradient_fn = me
 REDUCTION(Prod, numeric, prod, "the product over the given axes", .gradient = prod_gradient)
 REDUCTION(Max, number, max, "the largest over the given axes; NaN if one is", .gradient_fn = extreme_gradient)
 REDUCTION(Min, number, min, "the smallest over the given axes; NaN if one is", .gradient_fn = extreme_gradient)
+REDUCTION(EuclideanNorm, float, norm, "the square root of the sum of squares over the given axes",
+	.gradient =
+		"kept = Shape(Sum(ZerosLike(input), reduction_indices, keep_dims = true))\n"
+		"dinput = input / (Reshape(output, kept) / Reshape(doutput, kept))")
 
 const struct dfg_op dfg_op_All = {
 	.name = "All",

@@ -44,3 +44,6 @@ All([], [0])                                                = true
 Any([], [0])                                                = false
 L2Loss(f32([inf]))                                          = inf
 L2Loss(2)                                                   = 2
+EuclideanNorm(f64([[3, 4], [5, 12]]), [1])                 = [5, 13]
+EuclideanNorm(f64([[3, 4], [0, 12]]), [0, 1], keep_dims = true) = [[13]]
+EuclideanNorm(f32([]), [0])                                = 0

@@ -88,3 +88,25 @@ DRAWS = {"Erfinv": function(-0.999, 0.999), "Ndtri": function(0.001, 0.999), "Lo
          **{f"Bessel{name}": function(0.05, 15) for name in ("K0", "K0e", "K1", "K1e", "Y0", "Y1")},
          "Dawsn": function(-9, 9), "Expint": function(0.1, 45), "Spence": function(0.05, 9),
          "FresnelCos": function(-6, 6), "FresnelSin": function(-6, 6)}
+
+
+def norm(r):
+    x = numpy.asarray(r.normal(0, 2, [*map(int, r.integers(1, 5, r.integers(0, 4)))]), r.choice(["f4", "f8"]))
+    axes = r.permutation(x.ndim)[:int(r.integers(0, x.ndim + 1))] - x.ndim * int(r.integers(2))
+    return {"inputs": [x, axes.astype(r.choice(["i4", "i8"]))], "attrs": {"keep_dims": bool(r.integers(2))}, "grad": [0]}
+
+
+def next_after(r):
+    kind, shape = r.choice(["f4", "f8"]), [*map(int, r.integers(1, 5, r.integers(0, 4)))]
+    x = numpy.where(r.random(shape) < 0.2, r.choice([0.0, numpy.inf, numpy.nan, 1e-45]), r.normal(0, 2, shape))
+    y = numpy.where(r.random(shape) < 0.2, x, r.normal(0, 2, shape[int(r.integers(0, len(shape) + 1)):]))
+    return {"inputs": [numpy.asarray(x, kind), numpy.asarray(y, kind)], "rtol": 0, "atol": 0}
+
+
+def accumulated(r):
+    shape, kind = [*map(int, r.integers(1, 5, r.integers(0, 4)))], r.choice(["f4", "f8"])
+    parts = [numpy.asarray(r.normal(0, 2, shape), kind) for _ in range(int(r.integers(1, 5)))]
+    return {"inputs": [parts], "attrs": {"shape": shape}}
+
+
+DRAWS |= {"EuclideanNorm": norm, "NextAfter": next_after, "AccumulateNV2": accumulated}

@@ -11,6 +11,7 @@ DFG is the program (build/dfg). Exits 77, with a message, where TensorFlow is no
 import argparse
 import glob
 import importlib
+import inspect
 import json
 import os
 import subprocess
@@ -40,7 +41,8 @@ PLAIN = {"qint8": "int8", "quint8": "uint8", "qint16": "int16", "quint16": "uint
 
 def add_draw(draw, op, name):
     """Adds the draw's node and its placeholders to the graph. Gives feeds, outputs, inputs to differentiate by."""
-    arguments, feeds, wrt = dict(draw["attrs"]), {}, []
+    function, arguments, feeds, wrt = getattr(tensorflow.raw_ops, op), dict(draw["attrs"]), {}, []
+    taken = inspect.signature(function).parameters
 
     def tensor(k, value, port):
         if k in draw.get("const", ()) or value.dtype == object:  # a file of arrays has no strings with zeros at the end
@@ -56,11 +58,12 @@ def add_draw(draw, op, name):
 
     for k, arg in enumerate(op_def_registry.get(op).input_arg):
         value, port = draw["inputs"][k], f"{name}/x{k}"
+        as_named = arg.name if arg.name in taken else "axis"  # as Python calls reduction_indices
         if isinstance(value, list):  # the tensors of a list
-            arguments[arg.name] = [tensor(k, item, f"{port}_{i}") for i, item in enumerate(value)]
+            arguments[as_named] = [tensor(k, item, f"{port}_{i}") for i, item in enumerate(value)]
         else:
-            arguments[arg.name] = tensor(k, value, port)
-    result = getattr(tensorflow.raw_ops, op)(**arguments, name=name)
+            arguments[as_named] = tensor(k, value, port)
+    result = function(**arguments, name=name)
     outputs = tensorflow.nest.flatten(result)
     outputs = [tf.cast(y, tf.float32, name=f"{name}/y{j}") if y.dtype == tf.bfloat16 else y for j, y in enumerate(outputs)]
     outputs = [tf.bitcast(y, PLAIN[y.dtype.name], name=f"{name}/y{j}") if y.dtype.is_quantized else y
