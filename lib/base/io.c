@@ -76,7 +76,7 @@ static struct dfg_err *read_all(int fd, const char *path, size_t limit, struct d
 			err = DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: %s", path, strerror(errno));
 		size += got > 0 ? (size_t)got : 0;
 		if (!err && limit && size > limit)
-			err = DFG_ERR(DFG_DATA, "%s: larger than the limit of %zu bytes", path, limit);
+			err = DFG_ERR(DFG_DATA, "%s: is larger than the limit of %zu bytes", path, limit);
 	}
 	if (err) {
 		dfg_free(bytes);
@@ -89,7 +89,7 @@ static struct dfg_err *read_all(int fd, const char *path, size_t limit, struct d
 static struct dfg_err *map_all(int fd, const char *path, size_t size, size_t limit, struct dfg_blob *blob)
 {
 	if (limit && size > limit)
-		return DFG_ERR(DFG_DATA, "%s: %zu bytes, more than the limit of %zu", path, size, limit);
+		return DFG_ERR(DFG_DATA, "%s: has %zu bytes, the limit is %zu", path, size, limit);
 	if (!size)
 		return NULL;
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -148,8 +148,8 @@ struct dfg_err *dfg_blob_open_plain(const char *path, size_t limit, struct dfg_b
 	else if (!S_ISREG(stat.st_mode))
 		err = DFG_ERR(DFG_DATA, "%s: is not a regular file", path);
 	else if (stat.st_nlink != 1)
-		err = DFG_ERR(DFG_DATA, "%s: has %lu hard links, expected one: a file that others share is not read", path,
-			(unsigned long)stat.st_nlink);
+		err = DFG_ERR(DFG_DATA, "%s: has %lu hard links, expected 1: a file that has other names, too, is not read",
+			path, (unsigned long)stat.st_nlink);
 	else
 		err = map_all(fd, path, (size_t)stat.st_size, limit, out_blob);
 	dfg_fs->close(fd);
@@ -208,8 +208,8 @@ struct dfg_err *dfg_fs_sync_parent(const char *path)
 	char parent[PATH_MAX] = "./";
 	size_t length = parent_length(path);
 	if (length >= sizeof parent)
-		return DFG_ERR(
-			DFG_NO_OUTPUT, "%s: the path of its folder has %zu bytes, more than %zu", path, length, sizeof parent - 1);
+		return DFG_ERR(DFG_NO_OUTPUT, "%s: the path of its folder has %zu bytes, the limit is %zu", path, length,
+			sizeof parent - 1);
 	if (length)
 		memcpy(parent, path, length), parent[length] = '\0';
 	return dfg_fs_sync_folder(parent);
