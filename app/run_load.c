@@ -1,22 +1,11 @@
 #include "app/run_private.h"
 
-#include "formats/checkpoint.h"
-#include "lib/base/path.h"
-
-static void talk(void *arg, const char *text)
-{
-	dfg_report_note(arg, "warning: %s; an older checkpoint is used", text);
-}
+#include "app/array_source.h"
 
 static struct dfg_err *load_from(struct dfg_run *run, const char *path)
 {
-	struct dfg_checkpoint checkpoint = {0};
-	struct dfg_notes notes = {talk, (void *)run->input.report};
-	struct dfg_err *err;
-	if (dfg_is_directory(path))
-		err = dfg_checkpoint_load(path, &notes, &checkpoint);
-	else
-		err = dfg_arrays_read(path, &checkpoint.arrays);
+	struct dfg_checkpoint checkpoint;
+	struct dfg_err *err = dfg_array_source_read(path, run->input.report, &checkpoint);
 	if (!err)
 		err =
 			dfg_variables_load(&run->model, &checkpoint.arrays, path, run->options->map.word, run->options->map.count);

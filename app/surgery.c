@@ -1,8 +1,7 @@
 #include "app/surgery.h"
 
-#include "formats/checkpoint.h"
+#include "app/array_source.h"
 #include "lib/base/mem.h"
-#include "lib/base/path.h"
 #include "lib/pass/lower/lower.h"
 #include "lib/pass/rewrite/freeze.h"
 #include "lib/pass/rewrite/surgery.h"
@@ -22,19 +21,6 @@ struct values {
 	size_t capacity;
 	struct dfg_checkpoint *source; /* by --load */
 };
-
-static void note_damage(void *arg, const char *text)
-{
-	dfg_report_note(arg, "warning: %s; an older checkpoint is used", text);
-}
-
-static struct dfg_err *read_source(const char *path, const struct dfg_report *report, struct dfg_checkpoint *out_source)
-{
-	const struct dfg_notes notes = {note_damage, (void *)report};
-	if (dfg_is_directory(path))
-		return dfg_checkpoint_load(path, &notes, out_source);
-	return dfg_arrays_read(path, &out_source->arrays);
-}
 
 static struct dfg_err *add_values(struct values *values, const struct dfg_arrays *arrays,
 	const struct dfg_rename *rename, size_t n_rename, struct dfg_arena *arena)
@@ -59,7 +45,7 @@ static struct dfg_err *read_values(
 	if (!values->source)
 		return dfg_no_memory("the variables");
 	for (size_t i = 0; i < surgery->load.count; i++) {
-		DFG_TRY(read_source(surgery->load.word[i], report, &values->source[i]));
+		DFG_TRY(dfg_array_source_read(surgery->load.word[i], report, &values->source[i]));
 		DFG_TRY(add_values(values, &values->source[i].arrays, rename, surgery->map.count, arena));
 	}
 	return NULL;

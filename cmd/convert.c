@@ -1,6 +1,9 @@
+#include "app/array_source.h"
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
 #include "formats/array.h"
+#include "formats/plan.h"
+#include "lib/base/path.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -13,14 +16,30 @@ static const struct dfg_opt options[] = {
 
 static struct dfg_err *convert_arrays(const char *path, const struct dfg_cmd_output *to)
 {
-	struct dfg_arrays arrays;
+	struct dfg_checkpoint from = {0};
 	bool text = to->format && !strcmp(to->format, "csv");
 	if (!strcmp(to->path, "-") && isatty(STDOUT_FILENO) && !text)
 		return DFG_ERR(DFG_USAGE, "binary output is not written to a terminal: give -o FILE");
-	DFG_TRY(dfg_arrays_read_words(path, &arrays));
-	struct dfg_err *err = dfg_arrays_write(to->path, to->format, to->if_changed, &arrays);
-	dfg_arrays_release(&arrays);
+	struct dfg_err *err = dfg_array_source_read_words(path, &dfg_stderr, &from);
+	if (!err)
+		err = dfg_arrays_write(to->path, to->format, to->if_changed, &from.arrays);
+	dfg_checkpoint_release(&from);
 	return err;
+}
+
+/* A folder of arrays cannot become a graph. */
+static struct dfg_err *check_folder(const char *path)
+{
+	bool checkpoints = false;
+	if (!dfg_is_directory(path) || dfg_plan_folder_is(path))
+		return NULL;
+	if (!dfg_checkpoint_is(path))
+		DFG_TRY(dfg_checkpoints_any(path, &checkpoints));
+	else
+		checkpoints = true;
+	return checkpoints ? DFG_ERR(DFG_DATA, "%s: a checkpoint holds arrays, not a graph; the output may be %s", path,
+							 dfg_array_suffixes().s)
+					   : NULL;
 }
 
 static struct dfg_err *convert(char **operands, int *out_status)
@@ -36,6 +55,7 @@ static struct dfg_err *convert(char **operands, int *out_status)
 		dfg_err_free(unknown);
 		return both;
 	}
+	DFG_TRY(check_folder(*operands));
 	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
 	struct dfg_err *err = dfg_cmd_save_graph(&file.graph);
 	dfg_graph_close(&file);

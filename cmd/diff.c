@@ -1,8 +1,8 @@
+#include "app/array_source.h"
 #include "app/compare_runs.h"
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
 #include "cmd/shared_options.h"
-#include "formats/checkpoint.h"
 #include "formats/differ.h"
 #include "formats/json.h"
 #include "formats/plan.h"
@@ -88,27 +88,12 @@ static struct dfg_err *diff_plans(char **path, struct dfg_differ *differ)
 	return err;
 }
 
-static void talk(void *path, const char *text)
-{
-	dfg_talk("%s: warning: %s", (const char *)path, text);
-}
-
-/* Reads the arrays of a file, or of the newest checkpoint in a directory. */
-static struct dfg_err *read_arrays(char *path, struct dfg_checkpoint *out)
-{
-	const struct dfg_notes notes = {talk, path};
-	*out = (struct dfg_checkpoint){0};
-	if (dfg_is_directory(path))
-		return dfg_checkpoint_load(path, &notes, out);
-	return dfg_arrays_read_words(path, &out->arrays);
-}
-
 static struct dfg_err *diff_arrays(char **path, struct dfg_differ *differ)
 {
 	struct dfg_checkpoint a = {0}, b = {0};
-	struct dfg_err *err = read_arrays(path[0], &a);
+	struct dfg_err *err = dfg_array_source_read_words(path[0], &dfg_stderr, &a);
 	if (!err)
-		err = read_arrays(path[1], &b);
+		err = dfg_array_source_read_words(path[1], &dfg_stderr, &b);
 	if (!err)
 		err = dfg_differ_arrays(differ, &a.arrays, &b.arrays);
 	dfg_checkpoint_release(&a);

@@ -73,3 +73,14 @@ has err 'resumed at step 12'
 status 0 count ck
 has out 'i64[] 24'
 [ "$(cd ck && echo step-*)" = "step-00000011 step-0012 step-13 step-14 step-15 step-16 step-17 step-18 step-19 step-20 step-21 step-22 step-23 step-24" ]
+
+# A checkpoint, or the newest of a folder, becomes a file of arrays; it is not a graph.
+for path in ck ck/step-20/; do
+	status 0 "$DFG" convert $path -o arrays.npz
+	status 0 "$DFG" diff $path arrays.npz
+	status 65 "$DFG" convert $path -o arrays.pb
+	has err "$path: a checkpoint holds arrays, not a graph"
+done
+status 0 "$DFG" run t.pb --load arrays.npz --feed x=f32[1]:0 --fetch count/read
+has out 'i64[] 20'
+status 65 "$DFG" convert . -o arrays.npz

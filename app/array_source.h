@@ -1,0 +1,16 @@
+#pragma once
+
+#include "app/report.h"
+#include "formats/checkpoint.h"
+
+/*
+ * The arrays that --load and others name by a path: those of a file, of one checkpoint, or of the newest
+ * complete one in a directory. A damaged checkpoint that is passed over for an older one is noted. Of a file only `arrays`
+ * is set. The caller releases the result, also after an error.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_array_source_read(
+	const char *path, const struct dfg_report *report, struct dfg_checkpoint *out_source);
+
+/* The same, or of FILE[KEY] that array, without a name. */
+DFG_MUST_CHECK struct dfg_err *dfg_array_source_read_words(
+	const char *words, const struct dfg_report *report, struct dfg_checkpoint *out_source);
