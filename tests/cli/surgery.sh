@@ -147,6 +147,8 @@ has err "is not a name of a node"
 status 65 "$DFG" opt edges.pb --rename nothing=b -o no.pb
 status 65 "$DFG" opt edges.pb --remove nothing -o no.pb
 status 65 "$DFG" opt edges.pb --replace y=nothing -o no.pb
+status 65 "$DFG" opt edges.pb --replace a=a:0 -o no.pb
+has err "--replace a=a:0: both are the same tensor, so that nothing would change"
 # A node on the way from OLD to NEW still reads OLD, so that a node can be inserted.
 "$DFG" opt edges.pb --replace a=b -o behind.pb 2>/dev/null
 test "$("$DFG" run -q behind.pb --feed x=f32[3]:1,2,3 --fetch z | tail -1)" = '-6 -9 -12'

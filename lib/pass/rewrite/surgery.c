@@ -43,6 +43,8 @@ static struct dfg_err *replace_one(struct dfg_graph *graph, const struct dfg_ren
 	DFG_TRY(dfg_graph_edge(graph, replace->new, &to));
 	if (from.port == DFG_CONTROL || to.port == DFG_CONTROL)
 		return DFG_ERR(DFG_DATA, "'%s' is not a tensor", from.port == DFG_CONTROL ? replace->old : replace->new);
+	if (dfg_edge_same(from, to))
+		return DFG_ERR(DFG_DATA, "both are the same tensor, so that nothing would change");
 	memset(is_source, 0, graph->count);
 	mark_sources(graph, to.node, is_source, stack);
 	const uint32_t changed = redirect(graph, from, to, is_source);
