@@ -256,6 +256,8 @@ static struct dfg_err *show(char **operands, int *out_status)
 	(void)out_status;
 	show_options.several = operands[0] && operands[1];
 	DFG_TRY(check_forms());
+	if (show_options.svg && show_options.several)
+		return DFG_ERR(DFG_USAGE, "--svg: a picture shows one file, but there are several");
 	dfg_globals.usage = true;
 	DFG_TRY(dfg_show_job_check(&show_options));
 	dfg_globals.usage = false;

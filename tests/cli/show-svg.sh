@@ -55,3 +55,7 @@ status 0 "$DFG" show devices.pbtxt --svg
 [ "$(grep -c 'fill="#dbe9f6"' out)" = 2 ] # the node and the device's name
 [ "$(grep -c 'fill="#fde5cc"' out)" = 2 ]
 has out '>/job:w/task:1<'
+
+# A stream holds one picture.
+status 2 "$DFG" show scopes.pbtxt flat.pbtxt --svg
+has err '--svg: a picture shows one file, but there are several'
