@@ -82,7 +82,8 @@ static struct dfg_err *draw_aside(const char *dot, struct dfg_text *out)
 	struct drawing drawing = {dot, memfd_create("picture", MFD_CLOEXEC)};
 	if (drawing.fd < 0)
 		return DFG_ERR(DFG_MEMORY, "cannot create a descriptor: %s", strerror(errno));
-	struct dfg_err *err = dfg_trial("Graphviz", draw, &drawing, SECONDS);
+	struct dfg_err *err =
+		dfg_trial("Graphviz", "it cannot draw this graph; --dot prints what it reads", draw, &drawing, SECONDS);
 	if (!err)
 		err = take_picture(drawing.fd, out);
 	close(drawing.fd);

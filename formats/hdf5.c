@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 /* HDF5, and NetCDF-4, which is a use of it: datasets by their paths, read by libhdf5 a few rows at a time. */
+static const char damaged[] = "the data is probably damaged";
 enum { TRIAL_SECONDS = 10, DEPTH_MOST = 32, OBJECTS_MOST = 1 << 16, CACHE_BYTES = 64 << 20, CACHE_SLOTS = 10007 };
 
 static const char magic[] = "\x89HDF\r\n\x1a\n";
@@ -275,7 +276,7 @@ static struct dfg_err *open_named(
 		return err;
 	}
 	if (stat(file->path, &now) || !same_file(&now, &listed))
-		err = dfg_trial("libhdf5", try_dataset, &(struct trial){file, name, dataset}, TRIAL_SECONDS);
+		err = dfg_trial("libhdf5", damaged, try_dataset, &(struct trial){file, name, dataset}, TRIAL_SECONDS);
 	if (!err)
 		err = open_dataset(file, name, dataset, out_found);
 	bool kept = !err && *out_found;
@@ -418,7 +419,7 @@ static void try_list(void *trial_)
 static struct dfg_err *list_datasets(const struct dfg_array_file *file, struct dfg_arrays *out_arrays)
 {
 	DFG_TRY(dfg_hdf5_enter());
-	struct dfg_err *err = dfg_trial("libhdf5", try_list, &(struct trial){.file = file}, TRIAL_SECONDS);
+	struct dfg_err *err = dfg_trial("libhdf5", damaged, try_list, &(struct trial){.file = file}, TRIAL_SECONDS);
 	if (!err)
 		err = list_locked(file, out_arrays);
 	if (err || stat(file->path, &listed))

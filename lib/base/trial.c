@@ -29,7 +29,7 @@ static void prepare(unsigned seconds)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-struct dfg_err *dfg_trial(const char *name, void (*attempt)(void *arg), void *arg, unsigned seconds)
+struct dfg_err *dfg_trial(const char *name, const char *reason, void (*attempt)(void *arg), void *arg, unsigned seconds)
 {
 	int status;
 	sigset_t all, before;
@@ -51,7 +51,6 @@ struct dfg_err *dfg_trial(const char *name, void (*attempt)(void *arg), void *ar
 	if (!WIFSIGNALED(status))
 		return NULL;
 	if (WTERMSIG(status) == SIGPROF)
-		return DFG_ERR(DFG_DATA, "%s takes more than %u s in a trial run: the data is probably damaged", name, seconds);
-	return DFG_ERR(
-		DFG_DATA, "%s crashes in a trial run (signal %d): the data is probably damaged", name, WTERMSIG(status));
+		return DFG_ERR(DFG_DATA, "%s takes more than %u s: %s", name, seconds, reason);
+	return DFG_ERR(DFG_DATA, "%s crashes (signal %d): %s", name, WTERMSIG(status), reason);
 }

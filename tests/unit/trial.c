@@ -28,15 +28,15 @@ static void a_call_that_returns_changes_nothing(void **state)
 {
 	int number = 1;
 	(void)state;
-	succeeds(dfg_trial("code", returns, &number, 1));
+	succeeds(dfg_trial("code", "a reason", returns, &number, 1));
 	assert_int_equal(number, 1);
 }
 
 static void a_crash_and_an_endless_loop_are_errors(void **state)
 {
 	(void)state;
-	fails(dfg_trial("code", crashes, NULL, 1), DFG_DATA, "code crashes in a trial run (signal 6)");
-	fails(dfg_trial("code", loops, NULL, 1), DFG_DATA, "code takes more than 1 s in a trial run");
+	fails(dfg_trial("code", "a reason", crashes, NULL, 1), DFG_DATA, "code crashes (signal 6): a reason");
+	fails(dfg_trial("code", "a reason", loops, NULL, 1), DFG_DATA, "code takes more than 1 s: a reason");
 }
 
 /* The signals that the process ignores or blocks are not those of the child. */
@@ -47,7 +47,7 @@ static void signals_of_the_process_do_not_matter(void **state)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	signal(SIGPROF, SIG_IGN);
-	struct dfg_err *err = dfg_trial("code", loops, NULL, 1);
+	struct dfg_err *err = dfg_trial("code", "a reason", loops, NULL, 1);
 	signal(SIGPROF, SIG_DFL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	fails(err, DFG_DATA, "takes more than 1 s");
