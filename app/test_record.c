@@ -145,7 +145,7 @@ struct dfg_err *dfg_test_record_write(const struct dfg_test_record *record)
 	struct dfg_err *err = run_step(&r);
 	if (!err)
 		err = write_folder(&r);
-	dfg_folder_release(&r.folder);
+	err = dfg_folder_end(&r.folder, err);
 	dfg_arrays_release(&r.before);
 	dfg_arrays_release(&r.feeds);
 	dfg_arrays_release(&r.results);

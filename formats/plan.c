@@ -332,8 +332,7 @@ struct dfg_err *dfg_plan_folder_save(const char *path, bool if_changed, const st
 		.parts = *parts, .device = (const char **)device, .shards = shards, .blocks = blocks};
 	struct dfg_folder folder;
 	DFG_TRY(dfg_folder_open(path, if_changed, dfg_plan_folder_has, &folder));
-	struct dfg_err *err = write_all(&folder, &plan);
-	dfg_folder_release(&folder);
+	struct dfg_err *err = dfg_folder_end(&folder, write_all(&folder, &plan));
 	dfg_arena_release(&plan.arena);
 	return err;
 }

@@ -69,6 +69,23 @@ struct dfg_err *dfg_err_of_file(struct dfg_err *err, const char *path)
 	return err;
 }
 
+static void rename_in(char *text, size_t size, const char *from, const char *to)
+{
+	char rest[sizeof((struct dfg_err *)NULL)->text];
+	for (char *at = strstr(text, from); at; at = strstr(at + strlen(to), from)) {
+		snprintf(rest, sizeof rest, "%s", at + strlen(from));
+		snprintf(at, size - (size_t)(at - text), "%s%s", to, rest);
+		if (strlen(at) < strlen(to))
+			return; /* the text is full */
+	}
+}
+
+void dfg_err_rename(struct dfg_err *err, const char *from, const char *to)
+{
+	for (struct dfg_err *e = err; e && e != &no_memory; e = e->next)
+		rename_in(e->text, sizeof e->text, from, to);
+}
+
 struct dfg_err *dfg_err_that_waited(struct dfg_err *err)
 {
 	for (struct dfg_err *e = err; e && e != &no_memory; e = e->next)

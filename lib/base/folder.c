@@ -298,6 +298,14 @@ void dfg_folder_release(struct dfg_folder *folder)
 	*folder = (struct dfg_folder){.path = NULL};
 }
 
+struct dfg_err *dfg_folder_end(struct dfg_folder *folder, struct dfg_err *err)
+{
+	if (folder->temporary && folder->path)
+		dfg_err_rename(err, folder->temporary, folder->path);
+	dfg_folder_release(folder);
+	return err;
+}
+
 bool dfg_folder_holds(const char *path, const char *name)
 {
 	struct stat stat_;

@@ -30,6 +30,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_folder_open_scratch(const char *what, struct 
 /* The path at which to write the file of that name; it is valid while the folder is open. */
 DFG_MUST_CHECK struct dfg_err *dfg_folder_file(struct dfg_folder *folder, const char *name, const char **out_path);
 DFG_MUST_CHECK struct dfg_err *dfg_folder_commit(struct dfg_folder *folder);
+
+/* Releases the folder after an error, whose texts then name files where they would have been. Returns err, which may be NULL. */
+DFG_MUST_CHECK struct dfg_err *dfg_folder_end(struct dfg_folder *folder, struct dfg_err *err);
 void dfg_folder_release(struct dfg_folder *folder);
 
 /* Calls see() for each name in the folder except "." and "..", in no particular order, until see() fails. DFG_NO_INPUT if the

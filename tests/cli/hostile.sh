@@ -56,6 +56,12 @@ status 74 bash -c 'ulimit -f 10; exec "$DFG" run long.dfg -o long.npy'
 has err 'File too large'
 [ "$(find . -name '*long.npy*')" = '' ]
 
+# Of a folder the error names the file in it, not the temporary one.
+{ echo 'input x: f32[]' && for i in $(seq 200); do echo "output y$i = x + $i"; done; } >wide.dfg
+status 74 bash -c 'ulimit -f 2; exec "$DFG" partition wide.dfg --hosts local:1 -o plan/'
+[ "$(cat err)" = 'plan/w0.pb: cannot write: File too large' ]
+[ ! -e plan ]
+
 # If one of two outputs cannot be written, neither is kept (44).
 cat >two.dfg <<'END'
 param w: f32[3] = zeros
