@@ -158,6 +158,12 @@ static int compare(const void *a_, const void *b_)
 	return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
+/* Whether the edge may lead to a node that could not be read. */
+static bool is_lost(struct dfg_reader *r, const struct bad *bad)
+{
+	return !bad->what && (r->lost_unnamed || dfg_map_find(&r->lost, bad->s, bad->length) != DFG_NONE);
+}
+
 struct dfg_err *dfg_reader_edges(struct dfg_reader *r)
 {
 	uint32_t count = r->graph->count, middle = count / 2;
@@ -171,10 +177,11 @@ struct dfg_err *dfg_reader_edges(struct dfg_reader *r)
 		resolve(&half[1]);
 	struct dfg_err *err = NULL;
 	r->resolved = true;
-	for (int i = 0, told = 0; i < 2; i++) {
+	for (int i = 0, told = r->n_errors; i < 2; i++) {
 		qsort(half[i].bad, (size_t)half[i].n_bad, sizeof *half[i].bad, compare);
-		for (int j = 0; j < half[i].n_bad && told < DFG_READER_ERRORS; j++, told++)
-			err = dfg_err_join(err, describe(r->graph, &half[i].bad[j]));
+		for (int j = 0; j < half[i].n_bad && told < DFG_READER_ERRORS; j++)
+			if (!is_lost(r, &half[i].bad[j]) && ++told)
+				err = dfg_err_join(err, describe(r->graph, &half[i].bad[j]));
 	}
 	return err;
 }

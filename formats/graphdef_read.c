@@ -23,6 +23,7 @@ enum {
 struct node_fields {
 	struct dfg_wire_field name, op, device;
 	struct dfg_wire_field kept[2]; /* fields that are only stored, debug_info and type; field is NULL if missing */
+	bool complete;                 /* all fields were seen */
 };
 
 /* A position as text for messages, escaped. */
@@ -260,6 +261,7 @@ static struct dfg_err *fill_node(
 {
 	struct dfg_wire walk = *wire;
 	DFG_TRY(read_fields(r, &walk, fields, node));
+	fields->complete = true;
 	DFG_TRY(check_name(&fields->name));
 	if (!fields->op.length)
 		return DFG_ERR(DFG_DATA, "a node has no op");
@@ -276,6 +278,15 @@ static struct dfg_err *fill_node(
 	return add_late_name(r, &fields->name);
 }
 
+/* An edge to a node that could not be read is not a fault. */
+static void note_lost(struct dfg_reader *r, const struct node_fields *fields)
+{
+	uint32_t number;
+	const struct dfg_wire_field *name = &fields->name;
+	r->lost_unnamed |= name->field ? !dfg_map_put(&r->lost, (const char *)name->bytes, name->length, &number, NULL)
+								   : !fields->complete;
+}
+
 static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field)
 {
 	struct node_fields fields = {.name = {.field = NULL}};
@@ -289,8 +300,10 @@ static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wi
 	*node = (struct dfg_node){0};
 	r->n_attr = r->n_input = 0;
 	struct dfg_err *err = fill_node(r, &inner, &fields, node);
-	if (err)
+	if (err) {
+		note_lost(r, &fields);
 		return dfg_err_note(err, "%s", node_words(r, &fields).s);
+	}
 	graph->count++;
 	return NULL;
 }
@@ -438,11 +451,7 @@ static struct dfg_err *read_graph(struct dfg_reader *r, size_t size)
 	DFG_TRY(put_late_names(r));
 	if (!r->graph->count && !r->errors)
 		return DFG_ERR(DFG_DATA, "the graph has no nodes");
-	struct dfg_err *err = dfg_reader_edges(r);
-	if (!r->errors || (err && err->code != DFG_DATA))
-		return err;
-	dfg_err_free(err); /* these edges may lead to nodes that could not be read */
-	return NULL;
+	return dfg_reader_edges(r);
 }
 
 /* Adds faults of the nodes that could be read to err. Takes err. */
@@ -494,6 +503,7 @@ struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size, const struc
 		tell_unknown(&r, options);
 	arena->limit = limit;
 	dfg_map_release(&r.words);
+	dfg_map_release(&r.lost);
 	dfg_free(r.word);
 	dfg_free(r.attr);
 	dfg_free(r.input);

@@ -95,7 +95,9 @@ struct dfg_reader {
 	unsigned n_late;
 	struct dfg_err *errors;
 	int n_errors;
-	bool resolved; /* whether the inputs are edges; inputs that name no node are not */
+	struct dfg_map lost; /* names of nodes that could not be read */
+	bool lost_unnamed;   /* there is such a node whose name is unknown */
+	bool resolved;       /* whether the inputs are edges; inputs that name no node are not */
 };
 
 enum { DFG_READER_ERRORS = 20 };

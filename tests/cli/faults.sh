@@ -27,6 +27,19 @@ status 65 "$DFG" check twice.pbtxt
 has err "Tahn"
 has err "number 5"
 has err "number 6"
+has err "node 'c' (Neg): input 0: no node 'aa'; did you mean 'a'?"
+# One whose attribute cannot be read still has its name; only what no node has is missing.
+cat >unread.pbtxt <<'.'
+node { name: "u" op: "Neg" attr { key: "T" value { list { i: 1 type: DT_FLOAT } } } }
+node { name: "v" op: "Neg" input: "u" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "w" op: "Neg" input: "uu" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "v" op: "NoOp" input: "x:z" }
+.
+status 65 "$DFG" check unread.pbtxt
+has err "node 'u' (Neg): "
+has err "node 'w' (Neg): input 0: no node 'uu'"
+has err "have the same name"
+never grep -qF "no node 'u'" err
 # Twenty in all.
 for i in $(seq 30); do echo "node { name: \"n$i\" op: \"Nonesuch\" }"; done >many.pbtxt
 echo 'node { name: "x" op: "NoOp" input: "^none" }' >>many.pbtxt
