@@ -303,16 +303,42 @@ static struct dfg_err *add_waiting(struct dfg_coordinator *coordinator, struct d
 	return err;
 }
 
+static bool is_lost_part(struct dfg_coordinator *coordinator, uint32_t worker)
+{
+	return dfg_coordinator_has_lost(coordinator, worker) && dfg_coordinator_takes_part(coordinator, worker);
+}
+
+/* Adds the names of other workers that are lost by now. */
+static struct dfg_err *name_others(struct dfg_coordinator *coordinator, uint32_t first, struct dfg_err *err)
+{
+	enum { NAMED = 8 };
+	struct dfg_text names = {0};
+	uint32_t others = 0;
+	for (uint32_t i = first + 1; i < coordinator->options.workers; i++)
+		if (is_lost_part(coordinator, i) && ++others <= NAMED)
+			dfg_text_add(&names, "%s%s", others > 1 ? ", " : "", coordinator->options.peer[i].name);
+	if (others > NAMED)
+		dfg_text_add(&names, " and %u more", others - NAMED);
+	if (err && names.length && !names.short_of_memory) {
+		struct dfg_err *all = DFG_ERR(err->code, "%s; also lost: %s", err->text, names.s);
+		dfg_err_free(err);
+		err = all;
+	}
+	dfg_text_release(&names);
+	return err;
+}
+
 struct dfg_err *dfg_coordinator_why_lost(struct dfg_coordinator *coordinator)
 {
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < coordinator->options.workers && !err; i++) {
-		if (!dfg_coordinator_has_lost(coordinator, i) || !dfg_coordinator_takes_part(coordinator, i))
+		if (!is_lost_part(coordinator, i))
 			continue;
 		wait_for_explanation(coordinator, i);
 		pthread_mutex_lock(&coordinator->lock);
 		err = copy(coordinator->state[i].why);
 		pthread_mutex_unlock(&coordinator->lock);
+		err = name_others(coordinator, i, err);
 	}
 	return err;
 }

@@ -148,3 +148,27 @@ train='save.dfg --data x=@one.csv[0] --batch 1 --load start.npz --place *=w0 --p
 	lose STOP 0.9 local:2 "measure.pb: evaluation after step 1: reading variables: w1: " $train \
 		--eval-graph measure.pb --eval-data x=@one.csv[0] --eval-fetch z
 }
+
+# All that are lost are named. They are stopped first, so that neither says that the other is gone; the launcher may all the same
+# report the first before it has heard of the second, and is then asked again.
+cat >both.dfg <<'END'
+input x: f64[1]
+output y = Dfg>Sleep(x, ms = 60000)
+output z = Dfg>Sleep(x, ms = 60000)
+END
+lose_both() {
+	"$DFG" run both.dfg --feed x=f64[1]:1 --hosts local:3 --place 'y*=w1' --place 'z*=w2' --lease 60 >out 2>err &
+	pid=$!
+	within started_both
+	sleep 0.5 # until the step runs, else it is the start that fails, and the next try may be slower
+	kill -STOP $workers
+	kill -KILL $workers
+	got=0
+	wait $pid || got=$?
+	[ $got = 69 ] && grep -q 'both.dfg: w1: ended by signal 9; also lost: w2' err
+}
+started_both() {
+	workers=$(pgrep -P $pid -f -- '--number [12]')
+	[ "$(echo "$workers" | wc -l)" = 2 ]
+}
+within lose_both
