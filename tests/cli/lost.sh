@@ -165,7 +165,7 @@ lose_both() {
 	kill -KILL $workers
 	got=0
 	wait $pid || got=$?
-	[ $got = 69 ] && grep -q 'both.dfg: w1: ended by signal 9; also lost: w2' err
+	[ $got = 69 ] && grep -q 'both.dfg: w1: ended by signal 9$' err && grep -q 'both.dfg: also lost: w2$' err
 }
 started_both() {
 	workers=$(pgrep -P $pid -f -- '--number [12]')
