@@ -1,5 +1,7 @@
 #include "app/best.h"
 
+#include "lib/base/plural.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -115,7 +117,7 @@ void dfg_best_report(
 		return;
 	if (dfg_best_ends(rule, best))
 		dfg_report_note(report, "stopped early after step %llu: no better '%s' in %llu evaluation%s",
-			(unsigned long long)step, rule->name, (unsigned long long)best->since, best->since == 1 ? "" : "s");
+			(unsigned long long)step, rule->name, (unsigned long long)best->since, dfg_plural(best->since));
 	if (best->known)
 		dfg_report_note(report, "the best '%s' is %.6g, after step %llu%s%s", rule->name, best->value,
 			(unsigned long long)best->step, rule->file ? ": " : "", rule->file ? rule->file : "");

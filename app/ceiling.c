@@ -2,6 +2,7 @@
 
 #include "kernels/gemm/ceiling.h"
 #include "lib/base/mem.h"
+#include "lib/base/plural.h"
 #include "lib/base/pool.h"
 
 #include <stdio.h>
@@ -62,7 +63,7 @@ struct dfg_words dfg_ceiling_words(const struct dfg_ceiling *ceiling)
 {
 	struct dfg_words words;
 	snprintf(words.s, sizeof words.s, "limits of %d thread%s: %.1f GFLOP/s, %.1f GB/s in caches, %.1f GB/s in memory",
-		ceiling->threads, ceiling->threads == 1 ? "" : "s", 1e-9 * ceiling->operations, 1e-9 * ceiling->cache_bytes,
+		ceiling->threads, dfg_plural(ceiling->threads), 1e-9 * ceiling->operations, 1e-9 * ceiling->cache_bytes,
 		1e-9 * ceiling->memory_bytes);
 	return words;
 }

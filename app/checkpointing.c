@@ -1,5 +1,6 @@
 #include "app/checkpointing.h"
 
+#include "lib/base/plural.h"
 #include "lib/base/pool.h"
 
 #include <errno.h>
@@ -114,7 +115,7 @@ static struct dfg_err *spare_kept(struct dfg_checkpoints *checkpoints, const str
 		dfg_report_note(report,
 			"%s: %zu checkpoint%s of an earlier run with a larger --keep will stay; this run keeps its "
 			"%llu newest (--keep)",
-			checkpoints->path, checkpoints->n_spared, checkpoints->n_spared == 1 ? "" : "s",
+			checkpoints->path, checkpoints->n_spared, dfg_plural(checkpoints->n_spared),
 			(unsigned long long)checkpoints->keep);
 	return NULL;
 }

@@ -1,5 +1,7 @@
 #include "app/explain_loop.h"
 
+#include "lib/base/plural.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@ static void add_bytes(struct dfg_text *text, int64_t bytes)
 	if (bytes < 0)
 		return;
 	if (bytes < 10000) {
-		dfg_text_add(text, " (%" PRId64 " bytes)", bytes);
+		dfg_text_add(text, " (%" PRId64 " byte%s)", bytes, dfg_plural((uint64_t)bytes));
 		return;
 	}
 	for (; size >= 1000 && unit < 3; unit++)

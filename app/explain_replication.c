@@ -1,4 +1,5 @@
 #include "app/explanation.h"
+#include "lib/base/plural.h"
 #include "lib/exec/group/group.h"
 
 /* A bucket of a replicated graph: its rule and its tensors. */
@@ -115,7 +116,8 @@ void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text
 			sent += sent_bytes(e, &bucket);
 			by_rows |= bucket.table != NULL;
 		}
-	dfg_text_add(text, "%u shards on %u replica%s: ", e->shards, e->replicas, e->replicas > 1 ? "s" : "");
+	dfg_text_add(
+		text, "%u shard%s on %u replica%s: ", e->shards, dfg_plural(e->shards), e->replicas, dfg_plural(e->replicas));
 	if (e->servers)
 		dfg_text_add(text, "servers add the gradients of the shards and update the variables");
 	else

@@ -1,5 +1,6 @@
 #include "app/loaded.h"
 
+#include "lib/base/plural.h"
 #include "lib/base/text.h"
 
 #include <string.h>
@@ -118,7 +119,7 @@ static void tell(const struct dfg_model *model, const struct list *list, const c
 	const struct dfg_loaded *loaded = &model->loaded;
 	if (list->count)
 		dfg_report_note(model->report, "%s: no array for %u variable%s %s: %s", loaded->from, list->count,
-			list->count == 1 ? "" : "s", what, list->text.s);
+			dfg_plural(list->count), what, list->text.s);
 }
 
 static struct dfg_err *judge(const struct dfg_model *model, const struct lack *lack)
@@ -131,7 +132,7 @@ static struct dfg_err *judge(const struct dfg_model *model, const struct lack *l
 		return DFG_ERR(DFG_DATA,
 			"%s: no array for %u variable%s that the step needs: %s; rename arrays by --map OLD=NEW, or initialise "
 			"them by --partial",
-			loaded->from, lack->needed.count, lack->needed.count == 1 ? "" : "s", lack->needed.text.s);
+			loaded->from, lack->needed.count, dfg_plural(lack->needed.count), lack->needed.text.s);
 	tell(model, &lack->needed, "that the step needs, initialised (--partial)");
 	tell(model, &lack->slots, "of the optimizer, initialised as in a new training");
 	tell(model, &lack->unread, "that the step does not read");

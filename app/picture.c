@@ -1,6 +1,7 @@
 #include "app/picture.h"
 
 #include "app/nesting.h"
+#include "lib/base/plural.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,7 +290,7 @@ static void put_folded(const struct picture *picture, uint32_t number)
 	put_name(picture, item);
 	dfg_text_add(picture->out,
 		"\\n%u node%s\", tooltip = \"unfold\", style = \"filled,%s\", peripheries = 2, fillcolor = \"%s\"]\n",
-		item->nodes, item->nodes == 1 ? "" : "s", border[item->kind], color_of(picture, item->device));
+		item->nodes, dfg_plural(item->nodes), border[item->kind], color_of(picture, item->device));
 }
 
 static void open_cluster(const struct picture *picture, uint32_t number)

@@ -4,6 +4,7 @@
 #include "cmd/graph.h"
 #include "cmd/run_command.h"
 #include "cmd/screen.h"
+#include "lib/base/plural.h"
 #include "lib/base/pool.h"
 #include "lib/base/text.h"
 #include "lib/pass/lower/lower.h"
@@ -34,7 +35,7 @@ static bool show(void *arg, uint32_t nodes, uint32_t runs)
 	struct dfg_text text = {0};
 	if (!dfg_globals.quiet && now - progress->last >= (progress->terminal ? 0.1 : 10)) {
 		progress->last = now;
-		dfg_text_add(&text, "%u of %u nodes after %u runs", nodes, progress->of, runs);
+		dfg_text_add(&text, "%u of %u nodes after %u run%s", nodes, progress->of, runs, dfg_plural(runs));
 		if (text.s && progress->terminal)
 			dfg_screen_draw(text.s);
 		else if (text.s)
@@ -80,8 +81,9 @@ static struct dfg_err *reduce_file(
 	if (found)
 		err = dfg_cmd_save_graph(&smallest);
 	if (found && !err)
-		dfg_talk("%s: reduced %u nodes to %u in %u runs of %s, which ends with status %d", graph->source, graph->count,
-			smallest.count, how.runs, how.word[0], how.status);
+		dfg_talk("%s: reduced %u node%s to %u in %u run%s of %s, which ends with status %d", graph->source,
+			graph->count, dfg_plural(graph->count), smallest.count, how.runs, dfg_plural(how.runs), how.word[0],
+			how.status);
 	if (!err && dfg_stop_signal())
 		*out_status = 128 + dfg_stop_signal();
 	dfg_graph_release(&smallest);

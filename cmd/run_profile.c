@@ -3,6 +3,7 @@
 #include "app/ceiling.h"
 #include "app/profile.h"
 #include "formats/json.h"
+#include "lib/base/plural.h"
 #include "lib/base/pool.h"
 
 #include <stdio.h>
@@ -29,8 +30,8 @@ static void tell_row(const struct printer *p, const struct dfg_profile_row *row,
 		snprintf(rate, sizeof rate, "%.1f", 1e-9 * row->operations / row->seconds);
 	snprintf(name, sizeof name, "%s%s%s%s", row->name, of_node ? " (" : "", of_node ? row->op : "", of_node ? ")" : "");
 	if (row->iterations)
-		snprintf(
-			name + strlen(name), sizeof name - strlen(name), ", %llu iterations", (unsigned long long)row->iterations);
+		snprintf(name + strlen(name), sizeof name - strlen(name), ", %llu iteration%s",
+			(unsigned long long)row->iterations, dfg_plural(row->iterations));
 	dfg_talk("%8llu %12.1f %6.1f %12llu %8s %6.1f  %s", (unsigned long long)row->calls, 1e6 * row->seconds, 100 * share,
 		(unsigned long long)row->bytes, rate, 100 * share_of_limit(p, row), name);
 }

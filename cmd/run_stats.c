@@ -1,5 +1,6 @@
 #include "cmd/run_command.h"
 #include "formats/json.h"
+#include "lib/base/plural.h"
 #include "lib/exec/parallel/loop_schedule.h"
 
 #include <stdio.h>
@@ -156,9 +157,11 @@ static void print_loop(const struct dfg_loop_report *loop, struct dfg_json_out *
 	dfg_text_escape(&name, loop->loop, strlen(loop->loop), 200);
 	if (loop->time_load)
 		dfg_text_add(&time, " %.2f (time)", loop->time_load);
-	dfg_talk("loop '%s': %u blocks, largest over mean %.2f (space)%s; %lld iterations in %lld slices, found %llu times",
-		name.s ? name.s : "", loop->blocks, loop->space_load, time.s ? time.s : "", (long long)loop->iterations,
-		(long long)loop->slices, (unsigned long long)loop->found);
+	dfg_talk(
+		"loop '%s': %u block%s, largest over mean %.2f (space)%s; %lld iteration%s in %lld slice%s, found %llu time%s",
+		name.s ? name.s : "", loop->blocks, dfg_plural(loop->blocks), loop->space_load, time.s ? time.s : "",
+		(long long)loop->iterations, dfg_plural((uint64_t)loop->iterations), (long long)loop->slices,
+		dfg_plural((uint64_t)loop->slices), (unsigned long long)loop->found, dfg_plural(loop->found));
 	dfg_json_open(json, '{');
 	dfg_json_key(json, "name"), dfg_json_bytes(json, loop->loop, strlen(loop->loop));
 	dfg_json_key(json, "blocks"), dfg_json_uint(json, loop->blocks);

@@ -3,6 +3,7 @@
 #include "app/tensor_text.h"
 #include "formats/checkpoint.h"
 #include "formats/samples.h"
+#include "lib/base/plural.h"
 
 #include <math.h>
 #include <string.h>
@@ -148,7 +149,7 @@ struct dfg_err *dfg_show_arrays(
 	}
 	if (options->several) {
 		dfg_text_escape(out, path, strlen(path), SIZE_MAX);
-		dfg_text_add(out, ": %zu arrays\n", arrays->count);
+		dfg_text_add(out, ": %zu array%s\n", arrays->count, dfg_plural(arrays->count));
 	}
 	for (size_t i = 0; i < arrays->count; i++) {
 		int length = (int)strlen(arrays->array[i].name);

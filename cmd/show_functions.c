@@ -1,5 +1,6 @@
 #include "cmd/show.h"
 
+#include "lib/base/plural.h"
 #include "lib/graph/function.h"
 
 /* "a: f32, b: N * T": the types as declared, without a call. */
@@ -30,7 +31,7 @@ static struct dfg_err *list_function(const struct dfg_functions *functions, uint
 		list_ports(function.in, function.n_in, out);
 		dfg_text_add(out, ") -> (");
 		list_ports(function.out, function.n_out, out);
-		dfg_text_add(out, "), %u node%s\n", function.n_node, function.n_node == 1 ? "" : "s");
+		dfg_text_add(out, "), %u node%s\n", function.n_node, dfg_plural(function.n_node));
 	} else {
 		dfg_text_add(out, "?): %s\n", err->text);
 	}

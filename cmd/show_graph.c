@@ -1,6 +1,7 @@
 #include "cmd/show.h"
 
 #include "formats/json.h"
+#include "lib/base/plural.h"
 
 #include <string.h>
 
@@ -170,13 +171,15 @@ struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text 
 {
 	struct totals totals = total(shown);
 	dfg_text_printable(out, shown->path, strlen(shown->path), "");
-	dfg_text_add(out, ": %u nodes, %u edges, %u control edges, producer %d\n", shown->graph->count, totals.edges,
-		totals.controls, shown->graph->producer);
+	dfg_text_add(out, ": %u node%s, %u edge%s, %u control edge%s, producer %d\n", shown->graph->count,
+		dfg_plural(shown->graph->count), totals.edges, dfg_plural(totals.edges), totals.controls,
+		dfg_plural(totals.controls), shown->graph->producer);
 	if (totals.variables)
-		dfg_text_add(out, "%u variables, %u trainable with %llu elements\n", totals.variables, totals.trainable,
-			(unsigned long long)totals.parameters);
+		dfg_text_add(out, "%u variable%s, %u trainable with %llu element%s\n", totals.variables,
+			dfg_plural(totals.variables), totals.trainable, (unsigned long long)totals.parameters,
+			dfg_plural(totals.parameters));
 	if (totals.unknown)
-		dfg_text_add(out, "%u nodes of unknown ops\n", totals.unknown);
+		dfg_text_add(out, "%u node%s of unknown ops\n", totals.unknown, dfg_plural(totals.unknown));
 	list_nodes(shown, "inputs\n", NULL, DFG_PLACEHOLDER, out);
 	list_nodes(shown, "outputs\n", "_dfg_output", DFG_PLAIN, out);
 	list_nodes(shown, "variables\n", NULL, DFG_VARIABLE, out);

@@ -1,5 +1,6 @@
 #include "cmd/show.h"
 
+#include "lib/base/plural.h"
 #include "remote/hosts.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static struct dfg_err *count_workers(
 	int64_t replicas = options->replicas ? options->replicas : most;
 	if (replicas > most)
 		return DFG_ERR(DFG_DATA, "--replicas %lld is more than the plan's %u %s%s", (long long)replicas, most,
-			plan->blocks ? "block" : "shard", most == 1 ? "" : "s");
+			plan->blocks ? "block" : "shard", dfg_plural(most));
 	if (replicas * plan->parts.parts > DFG_HOSTS_MOST)
 		return DFG_ERR(DFG_DATA, "%lld replicas of %u parts are more than %d workers", (long long)replicas,
 			plan->parts.parts, DFG_HOSTS_MOST);
@@ -46,7 +47,7 @@ static struct dfg_err *put_hostfile(
 	uint32_t workers = err ? 0 : replicas * parts;
 	if (!err && options->hosts && hosts.count != workers)
 		err = DFG_ERR(DFG_DATA, "--hosts has %u workers, but %u replica%s of %u part%s need %u", hosts.count, replicas,
-			replicas == 1 ? "" : "s", parts, parts == 1 ? "" : "s", workers);
+			dfg_plural(replicas), parts, dfg_plural(parts), workers);
 	for (uint32_t i = 0; i < workers && !err; i++)
 		put_host(options->hosts ? &hosts.worker[i] : &(struct dfg_worker_host){.local = true}, out);
 	dfg_arena_release(&arena);

@@ -3,6 +3,7 @@
 #include "cmd/graph.h"
 #include "cmd/show.h"
 #include "formats/json.h"
+#include "lib/base/plural.h"
 #include "lib/lang/lang.h"
 
 #include <inttypes.h>
@@ -45,14 +46,15 @@ static struct dfg_err *put_summary(struct dfg_plan_folder *plan, struct dfg_text
 	uint64_t nodes = 0;
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		nodes += plan->nodes[i];
-	dfg_text_add(out, "%u device%s, %" PRIu64 " nodes, %u transfer%s\n", plan->parts.parts,
-		plan->parts.parts == 1 ? "" : "s", nodes, plan->parts.transfers, plan->parts.transfers == 1 ? "" : "s");
+	dfg_text_add(out, "%u device%s, %" PRIu64 " node%s, %u transfer%s\n", plan->parts.parts,
+		dfg_plural(plan->parts.parts), nodes, dfg_plural(nodes), plan->parts.transfers,
+		dfg_plural(plan->parts.transfers));
 	if (plan->blocks)
 		dfg_text_add(out, "%u block%s of parallel loops, for at most as many workers, each of which has all nodes\n",
-			plan->blocks, plan->blocks == 1 ? "" : "s");
+			plan->blocks, dfg_plural(plan->blocks));
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		dfg_text_add(
-			out, "w%u  %s  %" PRIu64 " node%s\n", i, plan->device[i], plan->nodes[i], plan->nodes[i] == 1 ? "" : "s");
+			out, "w%u  %s  %" PRIu64 " node%s\n", i, plan->device[i], plan->nodes[i], dfg_plural(plan->nodes[i]));
 	DFG_TRY(put_estimate(plan, out, NULL));
 	for (uint32_t i = 0; i < plan->parts.transfers; i++)
 		put_transfer(&plan->parts.transfer[i], i, out);

@@ -2,6 +2,7 @@
 
 #include "formats/json.h"
 #include "lib/base/map.h"
+#include "lib/base/plural.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -138,9 +139,10 @@ static void print_uses(const struct summary *summary, struct uses *uses, const c
 
 static void print_text(struct summary *summary, struct dfg_text *out)
 {
-	dfg_text_add(out, "%llu calls of %zu nodes in %zu process%s: %.1f us from first to last, %.1f us in calls",
-		(unsigned long long)summary->events, summary->nodes.names.count, summary->process.count,
-		summary->process.count == 1 ? "" : "es", summary->last - summary->first, summary->us);
+	dfg_text_add(out, "%llu call%s of %zu node%s in %zu process%s: %.1f us from first to last, %.1f us in calls",
+		(unsigned long long)summary->events, dfg_plural(summary->events), summary->nodes.names.count,
+		dfg_plural(summary->nodes.names.count), summary->process.count, summary->process.count == 1 ? "" : "es",
+		summary->last - summary->first, summary->us);
 	if (summary->dead)
 		dfg_text_add(out, ", %llu dead", (unsigned long long)summary->dead);
 	if (summary->transfers)

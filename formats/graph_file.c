@@ -4,6 +4,7 @@
 #include "formats/graph.pb-c.h"
 #include "formats/pbtxt.h"
 #include "lib/base/mem.h"
+#include "lib/base/plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,7 +91,7 @@ static void tell_unknown(const struct dfg_wire_file *file, const struct dfg_grap
 	if (!file->unknown || !options || !options->notes.note)
 		return;
 	snprintf(text, sizeof text, "dropped %zu unknown field%s, the first in a %s, at byte %zu", file->unknown,
-		file->unknown == 1 ? "" : "s", file->first_unknown.message, file->first_unknown.at);
+		dfg_plural(file->unknown), file->first_unknown.message, file->first_unknown.at);
 	options->notes.note(options->notes.arg, text);
 }
 

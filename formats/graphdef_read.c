@@ -3,6 +3,7 @@
 #include "formats/canonical.h"
 #include "formats/graph.pb-c.h"
 #include "formats/reader.h"
+#include "lib/base/plural.h"
 #include "lib/base/text.h"
 #include "lib/pass/verify/calls.h"
 
@@ -472,7 +473,7 @@ static void tell_unknown(const struct dfg_reader *r, const struct dfg_graph_opti
 	if (!file->unknown || !options || !options->notes.note)
 		return;
 	snprintf(text, sizeof text, "dropped %zu unknown field%s, first field %" PRIu32 " of a %s, at byte %zu",
-		file->unknown, file->unknown == 1 ? "" : "s", file->first_unknown.number, file->first_unknown.message,
+		file->unknown, dfg_plural(file->unknown), file->first_unknown.number, file->first_unknown.message,
 		file->first_unknown.at);
 	options->notes.note(options->notes.arg, text);
 }

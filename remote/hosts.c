@@ -3,6 +3,7 @@
 #include "lib/base/io.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
+#include "lib/base/plural.h"
 #include "lib/base/text.h"
 
 #include <arpa/inet.h>
@@ -129,7 +130,7 @@ static struct dfg_err *read_ports(
 	uint32_t ports = bound[1] - bound[0] + 1;
 	if (ports < workers)
 		return DFG_ERR(
-			r->fault, "%s= has %u port%s (%.40s) for %u workers", key, ports, ports == 1 ? "" : "s", text, workers);
+			r->fault, "%s= has %u port%s (%.40s) for %u workers", key, ports, dfg_plural(ports), text, workers);
 	worker->ports = text;
 	return NULL;
 }

@@ -1,5 +1,7 @@
 #include "lib/graph/graph.h"
 
+#include "lib/base/plural.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -256,7 +258,7 @@ static struct dfg_err *fill(
 	DFG_TRY(lay_out(signature->in, signature->n_in, param, arena, call));
 	DFG_TRY(lay_out(signature->out, signature->n_out, param, arena, call));
 	if (call->n_in != node->n_in)
-		return DFG_ERR(DFG_DATA, "has %u inputs, expected %u", node->n_in, call->n_in);
+		return DFG_ERR(DFG_DATA, "has %u input%s, expected %u", node->n_in, dfg_plural(node->n_in), call->n_in);
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 #include "lib/lang/name_scope_private.h"
 #include "lib/lang/op_private.h"
 #include "lib/lang/type_private.h"
+#include "lib/base/plural.h"
 
 #include <string.h>
 
@@ -83,7 +84,7 @@ static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const 
 			return dfg_eval_at(eval, tree, no_formal(eval, callee, formals, argument->name));
 		if (at >= formals->n)
 			return dfg_eval_at(eval, argument->tree,
-				DFG_ERR(DFG_DATA, "%s takes %u argument%s here", callee, formals->n, formals->n == 1 ? "" : "s"));
+				DFG_ERR(DFG_DATA, "%s takes %u argument%s here", callee, formals->n, dfg_plural(formals->n)));
 		if (given[at])
 			return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "'%s' is given twice", formals->kid[at]->text));
 		given[at] = argument;
@@ -270,7 +271,7 @@ static struct dfg_err *call_builtin(struct dfg_eval *eval, const struct dfg_buil
 	if ((int)site->n < builtin->least || (int)site->n > builtin->most)
 		return DFG_ERR(DFG_DATA, "%s takes %d%s%.0d argument%s, not %u", builtin->name, builtin->least,
 			builtin->most > builtin->least ? " to " : "", builtin->most > builtin->least ? builtin->most : 0,
-			builtin->most == 1 ? "" : "s", site->n);
+			dfg_plural(builtin->most), site->n);
 	for (uint32_t i = 0; i < site->n; i++)
 		if (site->argument[i].name)
 			return dfg_eval_at(eval, site->argument[i].tree,

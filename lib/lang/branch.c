@@ -4,6 +4,7 @@
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/name_scope_private.h"
 #include "lib/lang/ssa_private.h"
+#include "lib/base/plural.h"
 
 #include <string.h>
 
@@ -155,7 +156,7 @@ static struct dfg_err *gather(struct dfg_eval *eval, struct choice *choice, stru
 {
 	uint32_t n = choice->n[1];
 	if (n != choice->n[0])
-		return DFG_ERR(DFG_DATA, "one arm has %u value%s, the other %u", n, n == 1 ? "" : "s", choice->n[0]);
+		return DFG_ERR(DFG_DATA, "one arm has %u value%s, the other %u", n, dfg_plural(n), choice->n[0]);
 	*out_datum = (struct dfg_datum){0};
 	if (n != 1)
 		DFG_TRY(dfg_list_new(eval, DFG_DATUM_TUPLE, n, out_datum));

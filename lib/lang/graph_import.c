@@ -8,6 +8,7 @@
 #include "lib/lang/statement_private.h"
 
 #include "lib/base/index.h"
+#include "lib/base/plural.h"
 #include "lib/graph/initialisers.h"
 #include "lib/graph/loops.h"
 #include "lib/graph/table_entries.h"
@@ -223,7 +224,7 @@ static struct dfg_err *find_input(
 	struct dfg_nearest nearest = {.word = argument->name};
 	*out_input = DFG_NONE;
 	if (!argument->name && *by_position >= g->n_input)
-		return DFG_ERR(DFG_DATA, "%s has %u input%s", g->path, g->n_input, g->n_input == 1 ? "" : "s");
+		return DFG_ERR(DFG_DATA, "%s has %u input%s", g->path, g->n_input, dfg_plural(g->n_input));
 	if (!argument->name) {
 		*out_input = (*by_position)++;
 		return NULL;

@@ -6,6 +6,7 @@
 #include "lib/lang/name_scope_private.h"
 #include "lib/lang/parallel_private.h"
 #include "lib/lang/ssa_private.h"
+#include "lib/base/plural.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -282,7 +283,7 @@ static struct dfg_err *set_next_values(struct dfg_eval *eval, struct dfg_lang_lo
 	const char *scope = eval->scope;
 	if (n != loop->n)
 		return dfg_eval_at(eval, loop->next,
-			DFG_ERR(DFG_DATA, "the loop carries %u value%s, but `next` has %u", loop->n, loop->n == 1 ? "" : "s", n));
+			DFG_ERR(DFG_DATA, "the loop carries %u value%s, but `next` has %u", loop->n, dfg_plural(loop->n), n));
 	for (uint32_t i = 0; i < n; i++) {
 		struct dfg_carried *carried = &loop->carried[i];
 		const struct dfg_tree *at = loop->next->kid[0]->n == n ? loop->next->kid[0]->kid[i] : loop->next;

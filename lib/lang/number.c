@@ -1,6 +1,7 @@
 #include "lib/lang/number_private.h"
 
 #include "lib/lang/eval_private.h"
+#include "lib/base/plural.h"
 
 #include <math.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static struct dfg_err *list_shape(
 	if (shape->dim[rank] != DFG_UNKNOWN && shape->dim[rank] != datum->list.n)
 		return at_list(eval, datum,
 			DFG_ERR(DFG_DATA, "the list is ragged: %u item%s here, %lld in the lists before", datum->list.n,
-				datum->list.n == 1 ? "" : "s", (long long)shape->dim[rank]));
+				dfg_plural(datum->list.n), (long long)shape->dim[rank]));
 	shape->dim[rank] = datum->list.n;
 	for (uint32_t i = 0; i < datum->list.n; i++)
 		DFG_TRY(at_list(eval, datum, list_shape(eval, &datum->list.item[i], rank + 1, shape)));

@@ -4,6 +4,7 @@
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/number_private.h"
 #include "lib/lang/state_private.h"
+#include "lib/base/plural.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,8 +43,8 @@ static struct dfg_err *inputs_missing(const struct dfg_arranged *arranged, uint3
 	for (int i = 0; i < arranged->signature->n_in; i++)
 		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
 			arranged->signature->in[i].name);
-	return DFG_ERR(
-		DFG_DATA, "%s takes %d inputs (%s), not %u", arranged->op->name, arranged->signature->n_in, names, given);
+	return DFG_ERR(DFG_DATA, "%s takes %d input%s (%s), not %u", arranged->op->name, arranged->signature->n_in,
+		dfg_plural((uint64_t)arranged->signature->n_in), names, given);
 }
 
 static struct dfg_err *attr_value(

@@ -12,7 +12,7 @@ status 65 "$DFG" check bad.pbtxt
 cat >want <<'.'
 bad.pbtxt: node 'c' (Neg): input 0: no node 'aa'; did you mean 'a'?
 bad.pbtxt: node 'b': no op 'Tahn'; did you mean 'Tan'?
-bad.pbtxt: node 'd' (Add): has 1 inputs, expected 2
+bad.pbtxt: node 'd' (Add): has 1 input, expected 2
 bad.pbtxt: node 'e' (Neg): attribute 'T' is missing, expected a type
 .
 cmp err want

@@ -141,7 +141,7 @@ never grep -q layer kept
 # Why things are where they are, and what a step will cost.
 status 0 "$DFG" partition net.pb --hosts local:2 --place '*=w0' --place 'layer2*=w1' --explain
 has out "layer2  w1  --place 'layer2*=w1'"
-has out 'w0 -> w1: 1 messages, 16*b bytes'
+has out 'w0 -> w1: 1 message, 16*b bytes'
 status 0 "$DFG" partition net.pb --hosts local:2 --place '*=w0' --place 'layer2*=w1' --explain --json
 python3 - <<'P'
 import json

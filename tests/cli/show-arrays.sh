@@ -47,7 +47,7 @@ output y = x * w
 "$DFG" build w.dfg -o w.pb
 status 0 "$DFG" partition w.pb --hosts local:2 --place '*=w0' --place w=w1 --place w/read=w1 --place w/assign=w1 --explain -o plan
 grep '^a step' out err | cut -d: -f2- >said
-[ "$(cat said)" = 'a step: 1 messages, 16 bytes' ]
+[ "$(cat said)" = 'a step: 1 message, 16 bytes' ]
 status 0 "$DFG" show plan
 grep '^a step' out | cmp - said
 has out '3 transfers'

@@ -98,7 +98,7 @@ output y = relu(n) * 2
 END
 "$DFG" build fused.dfg -o fused.pb
 "$DFG" opt fused.pb --passes batch-norm,prune -o f.pb 2>log
-has log 'scaled 1 weights'
+has log 'scaled 1 weight, '
 test "$("$DFG" run -q f.pb --feed x=f32[1,1,1,1]:7 | tail -1)" = 50
 "$DFG" show --text f.pb >text
 never grep -q FusedBatchNorm text
@@ -134,7 +134,7 @@ has err "has input 'c', which --remove would take away"
 status 65 "$DFG" opt edges.pb --remove 'y*' -o no.pb
 has err "is an output"
 "$DFG" opt edges.pb --replace c=a --remove c --remove b --rename a=first/sum --rename x=in -o edited.pb 2>log
-has log "replace: 1 inputs read 'a' instead of 'c'"
+has log "replace: 1 input reads 'a' instead of 'c'"
 has log 'remove: removed 2 of'
 has log 'rename: renamed 2 nodes'
 test "$("$DFG" run -q edited.pb --feed in=f32[3]:1,2,3 --fetch y | tail -1)" = '4 6 8'

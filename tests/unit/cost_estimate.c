@@ -110,7 +110,7 @@ static void sizes_that_are_not_known_have_letters(void **state)
 	assert_string_equal(text.s,
 		"a step: 4 messages, 8*b*c + 4*d + e bytes\n"
 		"w0 -> w1: 3 messages, 4*b*c + 4*d + e bytes\n"
-		"w0 -> w2: 1 messages, 4*b*c bytes\n"
+		"w0 -> w2: 1 message, 4*b*c bytes\n"
 		"c is dimension 1 of 'x:0'\nd is the number of elements of 'y:0'\ne is the number of bytes of 's:0'\n");
 	dfg_text_release(&text);
 	end(&b, &arena);

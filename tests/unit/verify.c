@@ -105,7 +105,7 @@ static void names_every_fault_of_the_graph(void **state)
 	EXPECT_FAULTS(
 		"a Source T=f32 n=3\nb Source T=f32 n=4\nc Plus a b T=f32\nd Plus a T=f32\ne Plus a b T=i32\n"
 		"f Minus a T=f32 mode='C'\ng Minus a T=f32 flavour=1\nh Minus a\ni Odd a\nj Minus a:1 T=f32\n",
-		"node 'c' (Plus): cannot broadcast", "node 'd' (Plus): has 1 inputs, expected 2", "node 'e' (Plus): input 0",
+		"node 'c' (Plus): cannot broadcast", "node 'd' (Plus): has 1 input, expected 2", "node 'e' (Plus): input 0",
 		"node 'f' (Minus): attribute 'mode' is 'C'", "no attribute 'flavour'", "attribute 'T' is missing",
 		"no op 'Odd'", "input 0 is 'a:1', but 'a' (Source) has 1 output");
 }
@@ -215,7 +215,7 @@ static void names_one_cycle_in_the_direction_of_its_edges(void **state)
 static void what_waits_for_a_cycle_is_checked_too(void **state)
 {
 	(void)state;
-	EXPECT_FAULTS("a Minus b T=f32\nb Minus a T=f32\nc Plus a T=f32\n", "cycle", "node 'c' (Plus): has 1 inputs");
+	EXPECT_FAULTS("a Minus b T=f32\nb Minus a T=f32\nc Plus a T=f32\n", "cycle", "node 'c' (Plus): has 1 input");
 }
 
 #define LOOP                                                                                                      \

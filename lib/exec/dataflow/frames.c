@@ -1,5 +1,7 @@
 #include "lib/exec/dataflow/executor_private.h"
 
+#include "lib/base/plural.h"
+
 #include <string.h>
 
 /* Divides one block of memory into aligned parts. Without a block it only counts the size. */
@@ -159,7 +161,8 @@ static struct dfg_err *begin_iteration(struct executor *executor, struct frame *
 	struct iteration_state *iter;
 	int64_t most = executor->plan->session->options.max_iterations;
 	if (most > 0 && frame->newest_number >= most)
-		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iterations", frame->loop->path, (long long)most);
+		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iteration%s", frame->loop->path, (long long)most,
+			dfg_plural((uint64_t)most));
 	DFG_TRY(dfg_iteration_take(executor, (uint32_t)(frame->loop - executor->frame_info->loop), &iter));
 	iter->frame = frame;
 	iter->iteration = ++frame->newest_number;

@@ -1,6 +1,7 @@
 #include "lib/exec/linear/group_private.h"
 #include "lib/exec/linear/region_private.h"
 
+#include "lib/base/plural.h"
 #include "lib/graph/work.h"
 
 #include <stdio.h>
@@ -408,8 +409,8 @@ struct dfg_err *dfg_interpret_limits(const struct activation *activation, uint32
 	enum { SELDOM = 64 };
 	int64_t most = activation->watch.options->max_iterations;
 	if (most > 0 && activation->iteration[loop] > most)
-		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iterations",
-			activation->plan->frame_info->loop[loop].path, (long long)most);
+		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iteration%s",
+			activation->plan->frame_info->loop[loop].path, (long long)most, dfg_plural((uint64_t)most));
 	return activation->watch.on && activation->iteration[loop] % SELDOM == 0 ? dfg_watch_check(&activation->watch)
 																			 : NULL;
 }

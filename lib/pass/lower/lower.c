@@ -1,6 +1,7 @@
 /* lower. Requires: a graph that verify accepts. Result: a graph without calls of functions, within limits. */
 #include "lib/pass/lower/lower.h"
 
+#include "lib/base/plural.h"
 #include "lib/pass/rewrite/renumber.h"
 #include "lib/graph/cycle.h"
 #include "lib/pass/lower/lower_private.h"
@@ -47,8 +48,8 @@ static struct dfg_err *lower_named(struct lower *l, uint32_t call)
 	struct instance instance;
 	DFG_TRY(dfg_lower_instance(l, &(struct dfg_func){node->op_name, node->attr, node->n_attr}, &instance));
 	if (instance.n_in != node->n_in)
-		return DFG_ERR(DFG_DATA, "function '%.200s' takes %u inputs, but the call has %u", node->op_name, instance.n_in,
-			node->n_in);
+		return DFG_ERR(DFG_DATA, "function '%.200s' takes %u input%s, but the call has %u", node->op_name,
+			instance.n_in, dfg_plural(instance.n_in), node->n_in);
 	return dfg_lower_call(l, call, &instance, node->in);
 }
 
@@ -272,7 +273,8 @@ static struct dfg_err *lower(struct lower *l, struct dfg_keep *keep, struct dfg_
 	if (!calls)
 		return NULL;
 	DFG_TRY(clean_up(l, keep));
-	dfg_text_add(report, "lower: expanded %u calls, from %u to %u nodes\n", calls, before, l->graph->count);
+	dfg_text_add(
+		report, "lower: expanded %u call%s, from %u to %u nodes\n", calls, dfg_plural(calls), before, l->graph->count);
 	return NULL;
 }
 

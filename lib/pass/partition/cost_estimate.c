@@ -344,12 +344,20 @@ void dfg_cost_letter_text(const struct dfg_cost_letter *letter, struct dfg_text 
 			letter->tensor);
 }
 
+static void count_text(const struct dfg_amount *amount, const char *noun, struct dfg_text *text)
+{
+	const size_t first = text->length;
+	dfg_amount_text(amount, text);
+	const bool is_one = text->length == first + 1 && text->s[first] == '1';
+	dfg_text_add(text, " %s%s", noun, is_one ? "" : "s");
+}
+
 static void traffic_text(const struct dfg_amount *messages, const struct dfg_amount *bytes, struct dfg_text *text)
 {
-	dfg_amount_text(messages, text);
-	dfg_text_add(text, " messages, ");
-	dfg_amount_text(bytes, text);
-	dfg_text_add(text, " bytes\n");
+	count_text(messages, "message", text);
+	dfg_text_add(text, ", ");
+	count_text(bytes, "byte", text);
+	dfg_text_add(text, "\n");
 }
 
 void dfg_cost_text(const struct dfg_cost_estimate *estimate, struct dfg_text *text)

@@ -1,6 +1,7 @@
 /* requests. The request for each node: the last option that matches its name, else the device in the graph. */
 #include "lib/base/map.h"
 #include "lib/pass/place/place_private.h"
+#include "lib/base/plural.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -61,8 +62,9 @@ static struct dfg_err *ask_option(struct dfg_placing *p, uint32_t n, uint32_t re
 {
 	const struct dfg_place_request *asked = &p->options->request[request];
 	if (asked->device >= p->options->devices)
-		return DFG_ERR(DFG_DATA, "'%.200s' requests device %u, but there are only %u devices", asked->text,
-			asked->device, p->options->devices);
+		return DFG_ERR(DFG_DATA, "'%.200s' requests device %u, but there %s only %u device%s", asked->text,
+			asked->device, p->options->devices == 1 ? "is" : "are", p->options->devices,
+			dfg_plural(p->options->devices));
 	p->ask[n].request = request;
 	if (!strcmp(asked->pattern, "*"))
 		p->kind[n] |= DFG_KIND_DEFAULT;

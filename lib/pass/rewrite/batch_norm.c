@@ -1,6 +1,7 @@
 /* batch_norm. Requires: a graph that verify accepts. Result: scales are part of weights. O(nodes + edges + bytes). */
 #include "lib/pass/rewrite/batch_norm.h"
 
+#include "lib/base/plural.h"
 #include "lib/base/text.h"
 #include "lib/graph/kernel.h"
 #include "lib/graph/names.h"
@@ -366,6 +367,7 @@ struct dfg_err *dfg_fold_batch_norms(
 	for (uint32_t n = 0, before = graph->count; !err && n < before; n++)
 		err = fold_node(&f, n);
 	dfg_names_release(&f.names);
-	dfg_text_add(report, "batch-norm: scaled %u weights, which removed %u operations\n", f.weights, f.removed);
+	dfg_text_add(report, "batch-norm: scaled %u weight%s, which removed %u operation%s\n", f.weights,
+		dfg_plural(f.weights), f.removed, dfg_plural(f.removed));
 	return err;
 }

@@ -5,6 +5,7 @@
 #include "lib/pass/rewrite/cse.h"
 
 #include "lib/base/hash.h"
+#include "lib/base/plural.h"
 #include "lib/graph/cycle.h"
 #include "lib/pass/rewrite/equal_attributes.h"
 #include "lib/pass/verify/verify.h"
@@ -158,6 +159,7 @@ struct dfg_err *dfg_cse(
 	if (!err)
 		err = join_nodes(&c, scratch, &joined);
 	dfg_facts_release(&c.facts);
-	dfg_text_add(report, "cse: merged %u of %u nodes with equal ones\n", joined, graph->count);
+	dfg_text_add(
+		report, "cse: merged %u of %u node%s with equal ones\n", joined, graph->count, dfg_plural(graph->count));
 	return err;
 }

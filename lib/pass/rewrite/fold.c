@@ -5,6 +5,7 @@
 #include "lib/pass/rewrite/fold.h"
 
 #include "lib/base/float_mode.h"
+#include "lib/base/plural.h"
 #include "lib/graph/kernel.h"
 #include "lib/graph/cycle.h"
 #include "lib/pass/rewrite/become.h"
@@ -202,6 +203,7 @@ struct dfg_err *dfg_fold(
 	if (!err)
 		err = fold_nodes(&f);
 	dfg_facts_release(&f.facts);
-	dfg_text_add(report, "fold: replaced %u of %u nodes by constants\n", f.folded, graph->count);
+	dfg_text_add(
+		report, "fold: replaced %u of %u node%s by constants\n", f.folded, graph->count, dfg_plural(graph->count));
 	return err;
 }

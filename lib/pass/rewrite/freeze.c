@@ -5,6 +5,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
+#include "lib/base/plural.h"
 #include "lib/graph/build.h"
 #include "lib/graph/shared_name.h"
 #include "lib/pass/rewrite/become.h"
@@ -289,8 +290,8 @@ static struct dfg_err *remove_others(struct freezing *f, struct dfg_keep *keep, 
 		if (f->needed[n])
 			f->queue[kept++] = n;
 	DFG_TRY(dfg_renumber(f->graph, f->queue, kept, number, keep, f->scratch));
-	dfg_text_add(
-		report, "freeze: made constants of %u variables, removed %u of %u nodes\n", f->frozen, before - kept, before);
+	dfg_text_add(report, "freeze: made constants of %u variable%s, removed %u of %u nodes\n", f->frozen,
+		dfg_plural(f->frozen), before - kept, before);
 	return NULL;
 }
 

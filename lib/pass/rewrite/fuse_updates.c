@@ -4,6 +4,7 @@
  */
 #include "lib/pass/rewrite/fuse_updates.h"
 
+#include "lib/base/plural.h"
 #include "lib/pass/verify/verify.h"
 
 #include <string.h>
@@ -489,7 +490,7 @@ struct dfg_err *dfg_fuse_placed_updates(struct dfg_graph *graph, const struct df
 	if (!err)
 		err = fuse_all(&f);
 	dfg_facts_release(&f.facts);
-	dfg_text_add(report, "fuse: fused %u updates\n", f.fused);
+	dfg_text_add(report, "fuse: fused %u update%s\n", f.fused, dfg_plural(f.fused));
 	return err;
 }
 

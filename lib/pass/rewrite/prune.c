@@ -4,6 +4,7 @@
  */
 #include "lib/pass/rewrite/prune.h"
 
+#include "lib/base/plural.h"
 #include "lib/graph/initialisers.h"
 #include "lib/graph/table_entries.h"
 #include "lib/pass/rewrite/renumber.h"
@@ -87,6 +88,6 @@ struct dfg_err *dfg_prune(
 		if (work.met[n])
 			work.node[kept++] = n;
 	DFG_TRY(dfg_renumber(graph, work.node, kept, number, keep, scratch));
-	dfg_text_add(report, "prune: removed %u of %u nodes\n", before - graph->count, before);
+	dfg_text_add(report, "prune: removed %u of %u node%s\n", before - graph->count, before, dfg_plural(before));
 	return NULL;
 }

@@ -1,6 +1,8 @@
 /* rename_nodes. Requires: every edge names a node. Result: the same graph under other names. O(entries * nodes). */
 #include "lib/pass/rewrite/surgery.h"
 
+#include "lib/base/plural.h"
+
 #include <string.h>
 
 /* New names by node, and the old ones by which colocations are found. */
@@ -120,7 +122,7 @@ struct dfg_err *dfg_rename_nodes(struct dfg_graph *graph, const struct dfg_renam
 	DFG_TRY(dfg_err_note(end(&r), "--rename"));
 	if (!r.changed)
 		return DFG_ERR(DFG_DATA, "--rename: no node has such a name");
-	dfg_text_add(report, "rename: renamed %u nodes\n", r.changed);
+	dfg_text_add(report, "rename: renamed %u node%s\n", r.changed, dfg_plural(r.changed));
 	return NULL;
 }
 
@@ -184,7 +186,8 @@ struct dfg_err *dfg_obfuscate(
 	DFG_TRY(number_nodes(&r, keep));
 	DFG_TRY(end(&r));
 	struct dfg_err *err = number_frames(graph, &frames);
-	dfg_text_add(report, "obfuscate: renamed %u nodes and %zu loops\n", r.changed, frames.count);
+	dfg_text_add(report, "obfuscate: renamed %u node%s and %zu loop%s\n", r.changed, dfg_plural(r.changed),
+		frames.count, dfg_plural(frames.count));
 	dfg_map_release(&frames);
 	graph->debug = NULL;
 	graph->n_debug = 0;

@@ -3,6 +3,7 @@
 #include "lib/pass/rewrite/surgery.h"
 
 #include "lib/base/map.h"
+#include "lib/base/plural.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -200,7 +201,7 @@ struct dfg_err *dfg_set_attributes(
 		}
 		if (!changed)
 			return DFG_ERR(DFG_DATA, "--set %s: no node has such a name", word[i]);
-		dfg_text_add(report, "set: changed '%s' of %u nodes\n", setting.name, changed);
+		dfg_text_add(report, "set: changed '%s' of %u node%s\n", setting.name, changed, dfg_plural(changed));
 	}
 	return NULL;
 }

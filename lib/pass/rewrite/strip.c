@@ -4,6 +4,7 @@
  */
 #include "lib/pass/rewrite/strip.h"
 
+#include "lib/base/plural.h"
 #include "lib/pass/rewrite/renumber.h"
 
 #include <string.h>
@@ -141,7 +142,7 @@ static struct dfg_err *remove_stripped(struct strip *s, struct dfg_keep *keep, s
 		if (s->kind[n] == STAYS)
 			order[kept++] = n;
 	DFG_TRY(dfg_renumber(s->graph, order, kept, number, keep, s->scratch));
-	dfg_text_add(report, "strip: removed %u of %u nodes\n", before - kept, before);
+	dfg_text_add(report, "strip: removed %u of %u node%s\n", before - kept, before, dfg_plural(before));
 	return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* surgery. Requires: every edge names a node. Result: edges, nodes and devices that a user named. O(entries * graph). */
 #include "lib/pass/rewrite/surgery.h"
 
+#include "lib/base/plural.h"
 #include "lib/base/utf8.h"
 #include "lib/pass/rewrite/renumber.h"
 
@@ -51,7 +52,8 @@ static struct dfg_err *replace_one(struct dfg_graph *graph, const struct dfg_ren
 	if (!changed)
 		return DFG_ERR(DFG_DATA, "no node reads '%s', or only nodes on which its replacement '%s' depends",
 			replace->old, replace->new);
-	dfg_text_add(report, "replace: %u inputs read '%s' instead of '%s'\n", changed, replace->new, replace->old);
+	dfg_text_add(report, "replace: %u input%s '%s' instead of '%s'\n", changed, changed == 1 ? " reads" : "s read",
+		replace->new, replace->old);
 	return NULL;
 }
 
@@ -120,7 +122,7 @@ struct dfg_err *dfg_remove_nodes(struct dfg_graph *graph, struct dfg_keep *keep,
 		if (!removed[n])
 			order[kept++] = n;
 	DFG_TRY(dfg_renumber(graph, order, kept, number, keep, scratch));
-	dfg_text_add(report, "remove: removed %u of %u nodes\n", before - kept, before);
+	dfg_text_add(report, "remove: removed %u of %u node%s\n", before - kept, before, dfg_plural(before));
 	return NULL;
 }
 
@@ -150,8 +152,8 @@ struct dfg_err *dfg_set_devices(
 			}
 		if (!changed)
 			return DFG_ERR(DFG_DATA, "--set-device %s: no node has such a name", device[i].old);
-		dfg_text_add(
-			report, "set-device: %u nodes ask for %s\n", changed, *device[i].new ? device[i].new : "no device");
+		dfg_text_add(report, "set-device: %u node%s for %s\n", changed, changed == 1 ? " asks" : "s ask",
+			*device[i].new ? device[i].new : "no device");
 	}
 	return NULL;
 }

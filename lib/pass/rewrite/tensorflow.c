@@ -1,6 +1,7 @@
 /* tensorflow. Requires: a graph that verify accepts. Result: a graph of TensorFlow's ops only, with the same values. */
 #include "lib/pass/rewrite/tensorflow.h"
 
+#include "lib/base/plural.h"
 #include "lib/pass/rewrite/renumber.h"
 #include "lib/pass/grad/induction.h"
 #include "lib/graph/cycle.h"
@@ -572,6 +573,7 @@ struct dfg_err *dfg_tensorflow(
 	dfg_gradient_frames_release(&r.frames);
 	dfg_builder_release(&r.builder);
 	if (stores)
-		dfg_text_add(report, "tensorflow: replaced %u saved values by %u tensor arrays\n", stores, r.arrays);
+		dfg_text_add(report, "tensorflow: replaced %u saved value%s by %u tensor array%s\n", stores, dfg_plural(stores),
+			r.arrays, dfg_plural(r.arrays));
 	return err;
 }

@@ -1,6 +1,7 @@
 /* thaw. Requires: a graph that verify accepts. Result: variables in place of constants. O(patterns * nodes + edges). */
 #include "lib/pass/rewrite/freeze.h"
 
+#include "lib/base/plural.h"
 #include "lib/graph/build.h"
 #include "lib/pass/rewrite/become.h"
 
@@ -136,6 +137,6 @@ struct dfg_err *dfg_thaw(struct dfg_graph *graph, struct dfg_keep *keep, const c
 	if (!err)
 		redirect(&t);
 	dfg_names_release(&t.names);
-	dfg_text_add(report, "thaw: made variables of %u constants\n", t.thawed);
+	dfg_text_add(report, "thaw: made variables of %u constant%s\n", t.thawed, dfg_plural(t.thawed));
 	return err;
 }

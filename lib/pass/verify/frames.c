@@ -1,5 +1,6 @@
 #include "lib/pass/verify/frames.h"
 
+#include "lib/base/plural.h"
 #include "lib/base/text.h"
 
 #include <string.h>
@@ -282,7 +283,7 @@ static struct dfg_err *check_save(const struct framing *f, uint32_t n)
 	uint32_t own = home(f, n), depth = f->loops->loop[own].depth;
 	if (node->n_in && above(f->loops, own, node->n_in - 1) == DFG_NONE)
 		return DFG_ERR(DFG_DATA, NODE_WORDS "has %u keys, but %s is nested only %u loop%s deep", NODE(node),
-			node->n_in - 1, words(f, own), depth, depth == 1 ? "" : "s");
+			node->n_in - 1, words(f, own), depth, dfg_plural(depth));
 	return NULL;
 }
 

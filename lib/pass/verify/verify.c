@@ -1,6 +1,7 @@
 /* verify. Requires: edges that name nodes. Result: every fault, up to `most`, and the facts. O(nodes + edges). */
 #include "lib/pass/verify/verify.h"
 
+#include "lib/base/plural.h"
 #include "lib/graph/cycle.h"
 #include "lib/pass/verify/liveness.h"
 #include "lib/pass/verify/frames.h"
@@ -127,7 +128,7 @@ static struct dfg_err *input_fact(
 	if (port >= outputs && from->op)
 		return DFG_ERR(DFG_DATA,
 			"node '%.200s' (%.100s): input %u is '%.200s:%u', but '%.200s' (%.100s) has %u output%s", node->name,
-			node->op_name, i, from->name, port, from->name, from->op_name, outputs, outputs == 1 ? "" : "s");
+			node->op_name, i, from->name, port, from->name, from->op_name, outputs, dfg_plural(outputs));
 	if (port < outputs)
 		*out_fact = v->facts->fact[v->facts->first[node->in[i].node] + port];
 	return NULL;
