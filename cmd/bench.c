@@ -2,25 +2,26 @@
 #include "cmd/graph.h"
 #include "cmd/shared_options.h"
 #include "formats/synthetic.h"
+#include "lib/base/folder.h"
 #include "lib/base/pool.h"
 #include "lib/pass/verify/verify.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 static int64_t nodes = -1, edges = -1, batch = -1; /* -1: not given */
 static const char *output;
+static bool if_changed;
 enum { NODES = 100000, EDGES = 1000000, EDGES_MOST = 80000000 };
 
 static const struct dfg_opt options[] = {
 	{"nodes", .takes = "N", .number = &nodes, .least = 1, .help = "Number of nodes of the generated graph (100000)."},
 	{"edges", .takes = "M", .number = &edges, .help = "Number of its edges (1000000)."},
 	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write the generated graph to FILE."},
+	{"if-changed", .flag = &if_changed, .help = "Do not touch FILE if its content would not change."},
 	{"batch", .takes = "N", .number = &batch, .least = 1,
 		.help = "Size of the unknown dimensions of a graph in a file (1)."},
 	{"fetch", 'f', .takes = "NAME", .list = &run_options.fetch, .help = "Fetch tensor NAME in each step."},
@@ -54,7 +55,7 @@ static uint64_t seed(void)
 static struct dfg_err *make_graph(const char *path)
 {
 	struct dfg_out out;
-	DFG_TRY(dfg_out_open(path, false, &out));
+	DFG_TRY(dfg_out_open(path, if_changed, &out));
 	struct dfg_err *err = dfg_synthetic_write((uint32_t)nodes, (uint64_t)edges, seed(), &out);
 	if (!err)
 		err = dfg_out_commit(&out);
@@ -101,23 +102,22 @@ static void print_figures(const struct figures *figures)
 struct dfg_err *dfg_bench_graph(struct dfg_run_options *unused)
 {
 	(void)unused;
-	char temporary[] = P_tmpdir "/dfg-bench-XXXXXX";
+	struct dfg_folder temporary = {.path = NULL};
+	const char *path = output;
 	struct figures figures = {0};
 	nodes = nodes < 0 ? NODES : nodes;
 	edges = edges < 0 ? EDGES : edges;
 	if (nodes > EDGES_MOST || edges > EDGES_MOST)
 		return DFG_ERR(DFG_USAGE, "--%s must be at most %d, not %lld: a file holds 2 GB",
 			nodes > EDGES_MOST ? "nodes" : "edges", EDGES_MOST, (long long)(nodes > EDGES_MOST ? nodes : edges));
-	int fd = output ? -1 : mkstemp(temporary);
-	if (!output && fd < 0)
-		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file: %s", P_tmpdir, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	struct dfg_err *err = make_graph(output ? output : temporary);
+	struct dfg_err *err = output ? NULL : dfg_folder_open_scratch("bench", &temporary);
+	if (!err && !output)
+		err = dfg_folder_file(&temporary, "graph.pb", &path);
 	if (!err)
-		err = measure(output ? output : temporary, &figures);
-	if (!output)
-		unlink(temporary);
+		err = make_graph(path);
+	if (!err)
+		err = measure(path, &figures);
+	dfg_folder_release(&temporary);
 	if (!err)
 		(dfg_globals.json ? print_json : print_figures)(&figures);
 	return err;
@@ -153,6 +153,7 @@ static struct dfg_err *check_options(int which)
 		{"nodes", nodes >= 0, MADE},
 		{"edges", edges >= 0, MADE},
 		{"output", output, MADE},
+		{"if-changed", if_changed, MADE},
 		{"batch", batch >= 0, FILE_ONLY},
 		{"fetch", run_options.fetch.count, FILE_ONLY},
 		{"target", run_options.target.count, FILE_ONLY},
@@ -167,6 +168,8 @@ static struct dfg_err *check_options(int which)
 				: rows[i].of == STEPS     ? "a graph in a file and for 'kernels'"
 										  : "what is timed more than once: not for 'graph'");
 	bool text = false;
+	if (if_changed && !output)
+		return DFG_ERR(DFG_USAGE, "--if-changed requires -o");
 	if (output)
 		DFG_TRY(dfg_graph_format(&(struct dfg_graph_output){.path = output}, &text));
 	return text ? DFG_ERR(DFG_USAGE, "-o %s: the generated graph can only be written as .pb", output) : NULL;

@@ -5,10 +5,12 @@
 
 #include <string.h>
 
-static bool in_place, only_check;
+static bool in_place, only_check, if_changed;
 
 static const struct dfg_opt options[] = {
 	{"write", 'w', .flag = &in_place, .help = "Rewrite each file whose layout changes, and print nothing."},
+	{"if-changed", .flag = &if_changed,
+		.help = "Keep the time of a file whose layout is canonical, as -w always does."},
 	{"check", .flag = &only_check, .help = "Change and print nothing; exit with 1 if a layout would change."},
 	{0},
 };
@@ -42,6 +44,8 @@ static struct dfg_err *fmt(char **operands, int *out_status)
 	struct dfg_err *err = NULL;
 	if (in_place && only_check)
 		return DFG_ERR(DFG_USAGE, "--write and --check exclude each other");
+	if (if_changed && !in_place)
+		return DFG_ERR(DFG_USAGE, "--if-changed requires --write");
 	for (; *operands && !err; operands++)
 		err = format_file(*operands, &text, out_status);
 	if (!err)

@@ -49,12 +49,26 @@ static void offer(void *nearest, const struct dfg_opt *row)
 	dfg_nearest_offer(nearest, row->name);
 }
 
+/* The other commands that have the option: "run, test"; empty: none. */
+static void list_owners(const char *name, char *words, size_t size)
+{
+	size_t length = 0;
+	words[0] = '\0';
+	for (const struct dfg_cmd *const *cmd = dfg_commands; *cmd && length < size; cmd++)
+		if (find((*cmd)->options, name, strlen(name), 0))
+			length += (size_t)snprintf(words + length, size - length, "%s%s", length ? ", " : "", (*cmd)->name);
+}
+
 static struct dfg_err *no_option(const struct dfg_cmd *cmd, const char *name, size_t length)
 {
 	char word[64];
 	size_t n = length < sizeof word ? length : sizeof word - 1;
 	memcpy(word, name, n);
 	word[n] = '\0';
+	char owners[128];
+	list_owners(word, owners, sizeof owners);
+	if (*owners)
+		return DFG_ERR(DFG_USAGE, "unknown option '--%s', which is one of dfg %s", word, owners);
 	struct dfg_nearest nearest = {.word = word};
 	dfg_options_each(cmd, offer, &nearest);
 	if (nearest.best)

@@ -86,6 +86,12 @@ status 73 "$DFG" build link.dfg -o round
 printf 'input x: f32[' >bad.dfg
 status 65 "$DFG" fmt link.dfg bad.dfg
 status 2 "$DFG" fmt -w --check link.dfg
+touch -d @1000 link.dfg
+status 0 "$DFG" fmt -w --if-changed link.dfg
+[ "$(stat -L -c %Y link.dfg)" = 1000 ]
+status 2 "$DFG" fmt --if-changed link.dfg
+status 2 "$DFG" partition link.dfg --transport shm
+has err "unknown option '--transport', which is one of dfg test, run, "
 status 0 "$DFG" fmt link.dfg link.dfg
 [ "$(grep -c 'x \* 2.0' out)" = 2 ]
 

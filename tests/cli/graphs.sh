@@ -77,6 +77,16 @@ python3 -m json.tool out >/dev/null
 cmp made.pb again.pb
 status 0 "$DFG" convert made.pb -o again.pb
 cmp made.pb again.pb
+touch -d @1000 made.pb
+status 0 "$DFG" bench graph --nodes 3000 --edges 9000 -o made.pb --if-changed
+[ "$(stat -c %Y made.pb)" = 1000 ]
+status 0 "$DFG" bench graph --nodes 3001 --edges 9000 -o made.pb --if-changed
+[ "$(stat -c %Y made.pb)" != 1000 ]
+status 2 "$DFG" bench graph --if-changed
+mkdir temporary
+TMPDIR=$PWD/temporary "$DFG" bench graph --nodes 3000 --edges 9000 >out
+[ -z "$(ls temporary)" ]
+status 73 env TMPDIR="$PWD/none" "$DFG" bench graph
 status 2 "$DFG" bench graph --nodes 0
 status 2 "$DFG" bench graph --nodes 10 --edges 99999999999
 
