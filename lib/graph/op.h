@@ -246,7 +246,7 @@ struct dfg_port {
 	enum dfg_dtype dtype;
 };
 struct dfg_attr_decl {
-	char name[32];
+	char name[40];
 	enum dfg_attr_kind kind;
 	bool is_list, has_default;
 	union dfg_value value; /* the default */
