@@ -174,7 +174,8 @@ static struct dfg_err *bisect(char **operands, int *out_status)
 	if (!(tolerance.rtol >= 0) || !(tolerance.atol >= 0))
 		return DFG_ERR(DFG_USAGE, "--rtol and --atol must be at least 0");
 	if (!!with + !!hosts + !!passes.count != 1)
-		return DFG_ERR(DFG_USAGE, "give one of --with, --hosts and --passes: what the graph is compared with");
+		return DFG_ERR(
+			DFG_USAGE, "give exactly one of --with, --hosts and --passes, to say what the graph is compared with");
 	if ((run_options.map.count || run_options.partial) && !run_options.load.count)
 		return DFG_ERR(DFG_USAGE, "--%s requires --load", run_options.map.count ? "map" : "partial");
 	if (!strcmp(operands[0], "-"))

@@ -3,8 +3,20 @@
 #include "lib/base/folder.h"
 
 #include <signal.h>
+#include <time.h>
+
+/* A signal that comes sooner after the first is the same: timeout(1) sends one to its command and one to their group. */
+enum { SECOND_MS = 200 };
 
 static volatile sig_atomic_t stopped;
+static struct timespec when; /* `stopped` was set */
+
+static bool is_the_same_signal(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - when.tv_sec) * 1000 + (now.tv_nsec - when.tv_nsec) / 1000000 < SECOND_MS;
+}
 
 void dfg_clean_up(void)
 {
@@ -16,10 +28,13 @@ void dfg_clean_up(void)
 static void on_stop(int number)
 {
 	if (!stopped) {
+		clock_gettime(CLOCK_MONOTONIC, &when);
 		stopped = number;
 		dfg_child_end();
 		return;
 	}
+	if (is_the_same_signal())
+		return;
 	dfg_clean_up();
 	signal(number, SIG_DFL);
 	raise(number);

@@ -340,7 +340,7 @@ struct dfg_err *dfg_json_need_size(const struct dfg_json *object, const char *ke
 	const struct dfg_json *member;
 	DFG_TRY(dfg_json_need(object, key, DFG_JSON_NUMBER, &member));
 	if (!member->whole || member->integer < 0)
-		return DFG_ERR(DFG_DATA, "\"%s\" is %.15g, must be an integer of at least 0", key, member->number);
+		return DFG_ERR(DFG_DATA, "\"%s\" is %.15g, but must be an integer of at least 0", key, member->number);
 	*out_size = (uint64_t)member->integer;
 	return NULL;
 }

@@ -97,7 +97,7 @@ static struct dfg_err *bits_shape(
 		shape.dim[shape.rank++] = from / to;
 	} else if (from < to) {
 		if (!shape.rank || (shape.dim[shape.rank - 1] >= 0 && shape.dim[shape.rank - 1] != to / from))
-			return DFG_ERR(DFG_DATA, "%s lacks the last dimension of %lld that becomes one %s",
+			return DFG_ERR(DFG_DATA, "%s does not end with a dimension of %lld, whose elements become one %s",
 				dfg_type_words(call->in_dtype[0], in).s, (long long)(to / from), dfg_dtype_name(call->out_dtype[0]));
 		shape.dim[--shape.rank] = 0;
 	}

@@ -302,7 +302,7 @@ static struct dfg_err *loss_shape(struct dfg_infer *node)
 static struct dfg_err *loss_gradient(struct dfg_gradient *node)
 {
 	if (dfg_gradient_has(node, 1))
-		return DFG_ERR(DFG_DATA, "CTCLoss has no second derivative");
+		return DFG_ERR(DFG_DATA, "there is no gradient of output 'gradient': CTCLoss has no second derivative");
 	return dfg_gradient_formula(node, "dinputs = gradient * ExpandDims(dloss, -1)");
 }
 

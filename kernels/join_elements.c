@@ -107,9 +107,11 @@ static struct dfg_err *pack_locked(struct dfg_kernel *ctx, struct dfg_tensor *ou
 {
 	struct dfg_tensor_array *array;
 	DFG_TRY(dfg_array_lock(ctx, DFG_NO_DTYPE, &array));
-	struct dfg_err *err = dfg_dtype_is_object(array->dtype)
-							  ? DFG_ERR(DFG_DATA, "elements of %s cannot move", dfg_dtype_name(array->dtype))
-							  : pack_elements(array, out);
+	struct dfg_err *err =
+		dfg_dtype_is_object(array->dtype)
+			? DFG_ERR(DFG_DATA, "a tensor array of %s cannot be joined over workers: its elements cannot be sent",
+				  dfg_dtype_name(array->dtype))
+			: pack_elements(array, out);
 	dfg_array_unlock(array);
 	return err;
 }

@@ -225,8 +225,8 @@ static struct dfg_err *check_component(const struct dfg_queue *queue, int i, con
 {
 	struct dfg_shape shape = tensor->shape;
 	if (queue->dtype[i] != tensor->dtype)
-		return DFG_ERR(DFG_DATA, "component %d has shape %s, expected %s for queue '%s'", i,
-			dfg_dtype_name(tensor->dtype), dfg_dtype_name((enum dfg_dtype)queue->dtype[i]), queue->resource.name);
+		return DFG_ERR(DFG_DATA, "component %d is %s, expected %s for queue '%s'", i, dfg_dtype_name(tensor->dtype),
+			dfg_dtype_name((enum dfg_dtype)queue->dtype[i]), queue->resource.name);
 	if (skip && !shape.rank)
 		return DFG_ERR(DFG_DATA, "component %d is a scalar, expected a row for each element", i);
 	if (skip)

@@ -38,7 +38,7 @@ static struct dfg_err *load_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_Dfg_Save = {
 	.name = "Dfg>Save",
-	.doc = "stores x under the indices of the loops between here and the region, for a Load there",
+	.doc = "stores x under keys, the numbers of the current iterations of loops, for a Load with these keys",
 	.sig = PARAMETERS "(x: T, keys: N * K) -> (stored: variant)",
 	.flags = DFG_STATEFUL | DFG_ANY_RANK,
 	.role = DFG_SAVE,
@@ -47,7 +47,7 @@ const struct dfg_op dfg_op_Dfg_Save = {
 
 const struct dfg_op dfg_op_Dfg_Load = {
 	.name = "Dfg>Load",
-	.doc = "the value that the Save stored under these indices; waits until it is stored",
+	.doc = "the value that the Save stored under these keys; waits until it is stored",
 	.sig = PARAMETERS "(stored: variant, keys: N * K) -> (x: T)",
 	.flags = DFG_STATEFUL | DFG_ANY_RANK,
 	.role = DFG_LOAD,

@@ -338,7 +338,8 @@ static struct dfg_err *strided_slice_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_StridedSlice = {
 	.name = "StridedSlice",
 	.doc =
-		"input[begin:end:strides]; bit i of a mask: item i has no begin or end, is an ellipsis, a new axis, an index",
+		"input[begin:end:strides]; bit i of each mask: begin or end of item i does not count, it is `...`, a new axis, "
+		"one index",
 	.sig = "<T: type, Index: index|i16>(input: T, begin: Index, end: Index, strides: Index) -> (output: T)",
 	.attr = MASKS,
 	.flags = DFG_ANY_RANK | DFG_EXACT,

@@ -172,9 +172,14 @@ static struct dfg_err *match_entries(struct dfg_kernel *ctx, int i)
 	const int64_t rank = sum->shape.dim[1];
 	struct dfg_tensor *out;
 	int64_t k = 0;
-	if (at->shape.dim[1] != rank || grad->shape.dim[0] != sum->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "indices have shape %s, those of the sum %s and its gradient %s",
-			dfg_shape_words(&at->shape).s, dfg_shape_words(&sum->shape).s, dfg_shape_words(&grad->shape).s);
+	if (at->shape.dim[1] != rank)
+		return DFG_ERR(DFG_DATA,
+			"the indices of an operand have shape %s, but those of the sum %s: expected equal rows",
+			dfg_shape_words(&at->shape).s, dfg_shape_words(&sum->shape).s);
+	if (grad->shape.dim[0] != sum->shape.dim[0])
+		return DFG_ERR(DFG_DATA,
+			"the gradient has shape %s, expected a value for each of the sum's %" PRId64 " entries",
+			dfg_shape_words(&grad->shape).s, sum->shape.dim[0]);
 	DFG_TRY(dfg_kernel_output(ctx, i, &DFG_SHAPE_VECTOR(at->shape.dim[0]), &out));
 	memset(out->data, 0, dfg_tensor_bytes(out));
 	for (int64_t e = 0; e < at->shape.dim[0]; e++) {

@@ -296,9 +296,11 @@ static struct dfg_err *check_lengths(
 	bool fits = true;
 	for (int64_t i = 0; i < n && fits; i++)
 		fits = dfg_tensor_int(lengths, i) >= 0 && !__builtin_add_overflow(rows, dfg_tensor_int(lengths, i), &rows);
-	if (!fits || rows != value->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "the lengths of %" PRId64 " parts %s, expected them to add up to the rows of %s", n,
-			fits ? "have another sum" : "are not all in [0,2^63)", dfg_shape_words(&value->shape).s);
+	if (!fits)
+		return DFG_ERR(DFG_DATA, "a length is negative, or all together are larger than 2^63 - 1");
+	if (rows != value->shape.dim[0])
+		return DFG_ERR(DFG_DATA, "the lengths add up to %" PRId64 ", but the value has %" PRId64 " rows", rows,
+			value->shape.dim[0]);
 	if (n < array->count || (n > array->count && !array->grows))
 		return DFG_ERR(DFG_DATA, "tensor array '%s' has %" PRId64 " elements, not %" PRId64,
 			array->object.resource.name, array->count, n);

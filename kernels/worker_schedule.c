@@ -283,7 +283,9 @@ static struct dfg_err *no_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_Dfg_MoveRows = {
 	.name = "Dfg>MoveRows",
-	.doc = "sends rows that other workers of a parallel loop access next, and takes those that this one does",
+	.doc =
+		"in a parallel loop over workers, sends the rows that others access next and receives those that this worker "
+		"does",
 	.sig = "<A: int, S: index = i32>(slice: S, moves: A * i64, variables: A * resource) -> ()",
 	.attr = {"channel: int >= 0"},
 	.flags = DFG_STATEFUL | DFG_READS | DFG_WRITES | DFG_NO_GRADIENT,

@@ -33,8 +33,9 @@ static struct dfg_err *no_hello(const struct dfg_launch *launch, const char *lin
 {
 	const size_t most = 80;
 	struct dfg_text shown = {0};
-	if (!strstr(line, launch->secret))
-		dfg_text_escape(&shown, line, strlen(line), most);
+	if (strstr(line, launch->secret))
+		return DFG_ERR(DFG_PROTOCOL, "printed the secret that it was sent, expected the first line of a dfg worker");
+	dfg_text_escape(&shown, line, strlen(line), most);
 	struct dfg_err *err =
 		DFG_ERR(DFG_PROTOCOL, "printed '%s', expected the first line of a dfg worker", shown.s ? shown.s : "");
 	dfg_text_release(&shown);

@@ -176,7 +176,7 @@ static struct dfg_err *read_request(struct dfg_serving_job *job, const struct df
 	if (signature && *signature->string && strcmp(signature->string, "serving_default") != 0)
 		return DFG_ERR(DFG_DATA, "the only signature is \"serving_default\", not '%.100s'", signature->string);
 	if (!rows == !columns)
-		return DFG_ERR(DFG_DATA, "the body must have either \"instances\" or \"inputs\"");
+		return DFG_ERR(DFG_DATA, "the body must have exactly one of \"instances\" and \"inputs\"");
 	return rows ? read_rows(job, rows) : read_columns(job, columns);
 }
 

@@ -280,7 +280,7 @@ static struct dfg_err *take_bordered(
 	const int64_t rows = walk->axis[0].in * walk->axis[1].in, channels = walk->groups * walk->group_in;
 	size_t bytes;
 	if (__builtin_mul_overflow(rows * work->columns.count, channels * work->size, &bytes) || bytes > SIZE_MAX / 2)
-		return DFG_ERR(DFG_MEMORY, "out of memory: an image with %lld columns", (long long)work->columns.count);
+		return DFG_ERR(DFG_MEMORY, "an image with %lld columns is too large", (long long)work->columns.count);
 	*out_together = bytes ? (int64_t)(BORDERED / bytes) : walk->images;
 	*out_together = *out_together < 1 ? 1 : *out_together < walk->images ? *out_together : walk->images;
 	bytes = bytes * (size_t)*out_together + 1;

@@ -148,7 +148,8 @@ static int read_framing(
 	const struct dfg_http_field *field, struct dfg_http1_head *head, unsigned seen[3], const char **out_why)
 {
 	if (!strcmp(field->name, "host") && (seen[0]++ || !is_host(field->value)))
-		return refuse(400, out_why, "a request must have one Host, which is a name or an address and a port");
+		return refuse(
+			400, out_why, "a request must have exactly one Host field, which is a name or an address and a port");
 	if (!strcmp(field->name, "content-length") && (seen[1]++ || !parse_length(field->value, &head->length)))
 		return refuse(400, out_why, "Content-Length must be one number");
 	if (!strcmp(field->name, "transfer-encoding")) {
@@ -176,7 +177,7 @@ static int check_framing(struct dfg_http1_head *head, const char **out_why)
 			return status;
 	}
 	if (seen[0] > 1 || (!head->is_1_0 && !seen[0]))
-		return refuse(400, out_why, "a request must have one Host");
+		return refuse(400, out_why, "a request must have exactly one Host field");
 	if (seen[1] && seen[2])
 		return refuse(400, out_why, "a request must not have both Content-Length and Transfer-Encoding");
 	if (seen[2] && head->is_1_0)

@@ -38,7 +38,7 @@ node { name: "v" op: "NoOp" input: "x:z" }
 status 65 "$DFG" check unread.pbtxt
 has err "node 'u' (Neg): "
 has err "node 'w' (Neg): input 0: no node 'uu'"
-has err "have the same name"
+has err "two nodes are named 'v'"
 never grep -qF "no node 'u'" err
 # Twenty in all.
 for i in $(seq 30); do echo "node { name: \"n$i\" op: \"Nonesuch\" }"; done >many.pbtxt

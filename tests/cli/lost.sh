@@ -28,7 +28,7 @@ for transport in shm libcurl; do
 	export HOW=STOP
 	status 69 run --transport $transport --lease 0.5
 	has err 'p.dfg: w1: silent for '
-	has err 'link'
+	has err 'connected to it'
 done
 
 # Finding 33: a peer that speaks HTTP/1.1 is one that breaks the protocol.

@@ -113,7 +113,7 @@ status 0 "$DFG" run sgd.pb --target init --shard-variable table=2 --shard-variab
 run 65 --shard-variable table=11
 has err "node 'table' (VarHandleOp): a variable of 10 rows cannot be divided into 11 parts"
 run 65 --shard-variable b=1
-has err 'only a resource variable of known shape has rows to divide'
+has err 'only a resource variable of known shape, with at least one dimension, has rows'
 run 2 --shard-variable table=2 --eval-graph embed.pb --eval-data ids=@ids.npy --eval-data y=@y.npy --eval-fetch loss
 has err '--eval-graph cannot be used with --shard-variable'
 

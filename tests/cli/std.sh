@@ -40,7 +40,7 @@ never grep -q softmax out
 status 2 "$DFG" help std densee
 has err "no 'densee' in the library; did you mean 'dense'?"
 status 2 "$DFG" help run dense
-has err "dfg help run takes no further operand, such as 'dense'"
+has err "dfg help: topic run takes no further operand, such as 'dense'"
 
 # Names are completed after `help std`.
 "$DFG" __complete help std | cut -f1 >words

@@ -57,17 +57,17 @@ fails 76 "beta: runs dfg 0.0.1, but this is dfg $("$DFG" version | sed 's/^dfg /
 
 # Something else is there, that says too much, or too little, or nothing sensible.
 there 'yes | head -c 3000000'
-fails 76 'beta: did not answer as a worker of dfg'
+fails 76 "beta: printed 'y', expected the first line of a dfg worker"
 there 'exit 0'
 fails 69 'beta: dfg ended with status 0'
 there 'echo "{\"dfg\":"'
-fails 76 'beta: did not answer as a worker of dfg'
+fails 76 "beta: printed '{\"dfg\":', expected the first line of a dfg worker"
 
 # Finding 33: what a login shell prints is shown.
 there 'echo "Welcome to beta!"; exec cat >/dev/null'
 fails 76 "beta: printed 'Welcome to beta!', expected the first line of a dfg worker"
 there 'exec cat'
-fails 76 'beta: did not answer as a worker of dfg'
+fails 76 'beta: printed the secret that it was sent, expected the first line of a dfg worker'
 never grep -qE '[0-9a-f]{64}' out
 
 # Only its first line is shown: others may repeat the secret, or have no end.

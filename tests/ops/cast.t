@@ -15,7 +15,7 @@ Bitcast(f32([1, -2]), type = i32)                           = [1065353216, -1073
 Bitcast(i32([1065353216]), type = f32)                      = [1]
 Bitcast(i32([258]), type = u8)                              = [[2, 1, 0, 0]]
 Bitcast(u8([[2, 1, 0, 0]]), type = i32)                     = [258]
-Bitcast(u8([1, 2]), type = i32)                             : u8[2] lacks the last dimension of 4 that becomes one i32
+Bitcast(u8([1, 2]), type = i32)                             : u8[2] does not end with a dimension of 4, whose elements become one i32
 Cast([], DstT = i32)                                        = []
 Cast(f32(inf), DstT = f16)                                  = inf
 Cast(f32([0, nan, -1]), DstT = bool)                        = [false, true, true]

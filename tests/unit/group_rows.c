@@ -254,7 +254,8 @@ static void shards_give_rows_of_one_table(void **state)
 	contribution.table = &other;
 	fails(dfg_group_contribute(group, &contribution), DFG_DATA, "rows of a table of shape [70,3]");
 	contribution.indices = NULL;
-	fails(dfg_group_contribute(group, &contribution), DFG_DATA, "rows of one shard, and a dense value of another");
+	fails(
+		dfg_group_contribute(group, &contribution), DFG_DATA, "one shard has a gradient of rows, another a dense one");
 	contribution.indices = &indices;
 	contribution.table = &table;
 	indices.shape.dim[0] = 1;

@@ -384,7 +384,7 @@ static void a_tensor_larger_than_the_limit(void **state)
 	struct bytes *bytes = calloc(1, sizeof *bytes);
 	uint8_t frame[12 + 40 + 4] = {40, 0, 0, 0, 1, 1, [12 + 1] = 2, 1, 1, [12 + 16 + 5] = 1, [12 + 32 + 5] = 1};
 	add_frame(bytes, DATA, 0, 1, frame, sizeof frame);
-	a_peer_that_breaks_the_protocol(bytes, 1, "more than");
+	a_peer_that_breaks_the_protocol(bytes, 1, "the limit is");
 	free(bytes);
 }
 

@@ -412,7 +412,7 @@ static struct dfg_err *check_same(
 		return contribution->indices && bucket->indices
 				   ? check_rows(bucket, contribution)
 				   : DFG_ERR(
-						 DFG_DATA, "bucket %u takes rows of one shard, and a dense value of another", bucket->number);
+						 DFG_DATA, "bucket %u: one shard has a gradient of rows, another a dense one", bucket->number);
 	for (uint32_t i = 0; i < contribution->n; i++) {
 		const struct dfg_tensor *tensor = contribution->tensor[i];
 		if (i >= bucket->n || tensor->dtype != bucket->dtype || !dfg_shape_equal(&tensor->shape, &bucket->shape[i]))

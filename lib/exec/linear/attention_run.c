@@ -31,7 +31,8 @@ static int64_t blocks_of(const struct attention *a)
 static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 {
 	(void)i;
-	return DFG_ERR(DFG_BUG, "%s has a result of %zu bytes, but was inferred to have fewer", ctx->call->op->name, bytes);
+	return DFG_ERR(DFG_BUG, "internal error: %s has a result of %zu bytes, but was inferred to have fewer",
+		ctx->call->op->name, bytes);
 }
 
 static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)

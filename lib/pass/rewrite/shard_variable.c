@@ -470,7 +470,9 @@ static struct dfg_err *add_variable(
 	bool known = shape && shape->kind == DFG_ATTR_SHAPE && dtype && dtype->kind == DFG_ATTR_DTYPE &&
 				 dfg_shape_known(shape->value.shape) && shape->value.shape->rank > 0;
 	if (strcmp(node->op_name, "VarHandleOp") || !known)
-		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): only a resource variable of known shape has rows to divide",
+		return DFG_ERR(DFG_DATA,
+			"node '%.200s' (%.100s): only a resource variable of known shape, with at least one dimension, has rows to "
+			"divide",
 			node->name, node->op_name);
 	int64_t rows = shape->value.shape->dim[0];
 	if (rows < request->parts || rows > ROWS_MOST)
