@@ -19,7 +19,8 @@ static bool if_changed, explain;
 static const struct dfg_opt options[] = {
 	{.rows = dfg_placement_options},
 	{"device", .takes = "NAME", .text = &device,
-		.help = "With --explain: instead of hosts, this machine and its device cuda or cuda:I, as dfg run --device."},
+		.help = "With --explain: place nodes on this machine and its device cuda or cuda:I, not on --hosts, as dfg run "
+				"--device does."},
 	{.rows = dfg_replication_options},
 	{.rows = dfg_blocks_options},
 	{"fetch", 'f', .takes = "T", .list = &fetch,

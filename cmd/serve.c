@@ -44,7 +44,8 @@ static const struct dfg_opt rows[] = {
 	{"max-batch", .takes = "N", .number = &O.most_batch, .least = 1,
 		.help = "Most rows of a step that requests share (32); 1: each request has its own step."},
 	{"max-delay", .takes = "MS", .real = &O.most_delay,
-		.help = "Milliseconds for which a request waits for others to share its step (0: those that wait already)."},
+		.help = "Let a request wait MS milliseconds for others that share its step (0: only those that wait already "
+				"share it)."},
 	{"explain", .flag = &explains,
 		.help = "Tell which models' requests can share steps, and why those of others cannot, and end."},
 	{"queue", .takes = "N", .number = &O.queue,

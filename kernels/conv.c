@@ -110,7 +110,8 @@ static struct dfg_err *shape_by_value(const struct dfg_tensor *sizes, int rank, 
 	for (int i = 0; i < rank; i++) {
 		out_shape->dim[i] = dfg_tensor_int(sizes, i);
 		if (out_shape->dim[i] < 0)
-			return DFG_ERR(DFG_DATA, "size %d is negative: %lld", i, (long long)out_shape->dim[i]);
+			return DFG_ERR(
+				DFG_DATA, "element %d of the sizes is %lld, expected at least 0", i, (long long)out_shape->dim[i]);
 	}
 	size_t bytes;
 	return dfg_shape_bytes(out_shape, DFG_F64, &bytes);
@@ -128,7 +129,7 @@ static struct dfg_err *known_shape(const struct dfg_infer *node, int i, int rank
 	for (int d = 0; d < rank; d++) {
 		out_shape->dim[d] = known && known->v[d] != DFG_NOT_KNOWN ? known->v[d] : DFG_UNKNOWN;
 		if (known && known->v[d] != DFG_NOT_KNOWN && known->v[d] < 0)
-			return DFG_ERR(DFG_DATA, "size %d is negative: %lld", d, (long long)known->v[d]);
+			return DFG_ERR(DFG_DATA, "element %d of the sizes is %lld, expected at least 0", d, (long long)known->v[d]);
 	}
 	return NULL;
 }

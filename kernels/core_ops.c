@@ -339,7 +339,7 @@ static struct dfg_err *enter_shape(struct dfg_infer *node)
 #define ENTER(Op, ref)                                                                                     \
 	const struct dfg_op dfg_op_##Op = {                                                                    \
 		.name = #Op,                                                                                       \
-		.doc = "data, in iteration 0 of a new frame (in all of them if constant)",                         \
+		.doc = "data, in iteration 0 of a new frame (in every iteration if is_constant)",                  \
 		.sig = "<T: type>(data: " ref "T) -> (output: " ref "T)",                                          \
 		.attr = {"frame_name: string", "is_constant: bool = false", "parallel_iterations: int = 10 >= 1"}, \
 		.flags = DFG_ANY_RANK | DFG_KNOWS_MATRICES,                                                        \

@@ -31,7 +31,7 @@ static struct dfg_err *check_inputs(const struct dfg_infer *node, int lengths)
 		return DFG_ERR(DFG_DATA, "inputs are %s: there is no class", dfg_shape_words(in).s);
 	const struct dfg_shape expected = DFG_SHAPE_VECTOR(in->rank < 0 ? DFG_UNKNOWN : in->dim[1]);
 	if (!dfg_shape_fits(length, &expected))
-		return DFG_ERR(DFG_DATA, "sequence_length is %s, expected %s, a number for each sequence of the batch",
+		return DFG_ERR(DFG_DATA, "sequence_length has shape %s, expected %s: a number for each sequence of the batch",
 			dfg_shape_words(length).s, dfg_shape_words(&expected).s);
 	return NULL;
 }

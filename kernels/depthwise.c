@@ -181,7 +181,8 @@ static struct dfg_err *shape_by_value(const struct dfg_tensor *sizes, struct dfg
 	for (int i = 0; i < 4; i++) {
 		out_shape->dim[i] = dfg_tensor_int(sizes, i);
 		if (out_shape->dim[i] < 0)
-			return DFG_ERR(DFG_DATA, "size %d is negative: %lld", i, (long long)out_shape->dim[i]);
+			return DFG_ERR(
+				DFG_DATA, "element %d of the sizes is %lld, expected at least 0", i, (long long)out_shape->dim[i]);
 	}
 	return dfg_shape_bytes(out_shape, DFG_F64, &bytes);
 }

@@ -314,7 +314,7 @@ const struct dfg_op dfg_op_MaxPoolGradV2 = {
 
 const struct dfg_op dfg_op_MaxPoolGradGrad = {
 	.name = "MaxPoolGradGrad",
-	.doc = "gradient of MaxPoolGrad: that of the first largest element of each window",
+	.doc = "gradient of MaxPoolGrad: the element of grad at the first largest element of each window",
 	.sig = "<T: number>(orig_input: T, orig_output: T, grad: T) -> (output: T)",
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = max_pick_shape,
@@ -324,7 +324,7 @@ const struct dfg_op dfg_op_MaxPoolGradGrad = {
 
 const struct dfg_op dfg_op_MaxPoolGradGradV2 = {
 	.name = "MaxPoolGradGradV2",
-	.doc = "gradient of MaxPoolGradV2: that of the first largest element of each window",
+	.doc = "gradient of MaxPoolGradV2: the element of grad at the first largest element of each window",
 	.sig = "<T: number>(orig_input: T, orig_output: T, grad: T, ksize: i32, strides: i32) -> (output: T)",
 	.attr = {ATTRS_PLAIN},
 	.shape = max_pick_shape,

@@ -144,7 +144,7 @@ const struct dfg_op dfg_op_MaxPool3DGrad = {
 
 const struct dfg_op dfg_op_MaxPool3DGradGrad = {
 	.name = "MaxPool3DGradGrad",
-	.doc = "gradient of MaxPool3DGrad: that of the first largest element of each window",
+	.doc = "gradient of MaxPool3DGrad: the element of grad at the first largest element of each window",
 	.sig = "<T: float>(orig_input: T, orig_output: T, grad: T) -> (output: T)",
 	.attr = ATTRS,
 	.shape = max_pick_shape,

@@ -62,7 +62,8 @@ struct dfg_err *dfg_winograd_check(int *out_kinds)
 		transform(&one, transforms);
 		transform(&two, &transforms_plain[t == 4]);
 		if (memcmp(&one, &two, sizeof one) != 0)
-			return DFG_ERR(DFG_BUG, "%s: transforms of F(%d,3) have other bits than in plain C", dfg_product_name(), t);
+			return DFG_ERR(
+				DFG_BUG, "%s: Winograd's transforms F(%d,3) give other results than plain C", dfg_product_name(), t);
 		*out_kinds += transforms == &transforms_plain[t == 4] ? 0 : 2;
 	}
 	return NULL;

@@ -63,7 +63,7 @@ static struct dfg_err *check_shapes(const struct check *check, const struct dfg_
 	for (const struct shape *shape = shapes; shape < shapes + SHAPES; shape++)
 		if (!is_same(check, shape, variant->f32))
 			return DFG_ERR(DFG_BUG,
-				"%s: products of %s (%" PRId64 "x%" PRId64 "x%" PRId64 ") have other bits than in plain C",
+				"%s: products of %s (%" PRId64 "x%" PRId64 "x%" PRId64 ") give other results than plain C",
 				variant->name, shape->way, shape->m, shape->n, shape->k);
 	return NULL;
 }

@@ -462,7 +462,7 @@ struct dfg_err *dfg_build_ints(struct dfg_builder *builder, const char *name, en
 	struct dfg_tensor tensor;
 	shape = shape ? shape : &DFG_SHAPE_SCALAR;
 	if (dtype == DFG_I32 && dfg_index_dtype(values, dfg_shape_count(shape)) != DFG_I32)
-		return DFG_ERR(DFG_DATA, "'%s' has size or index %lld, which does not fit i32", name,
+		return DFG_ERR(DFG_DATA, "constant '%s' would contain the size or index %lld, which does not fit in i32", name,
 			(long long)largest(values, dfg_shape_count(shape)));
 	DFG_TRY(dfg_tensor_new(dtype, shape, &tensor));
 	dfg_convert(dtype, tensor.data, DFG_I64, values, dfg_shape_count(&tensor.shape));

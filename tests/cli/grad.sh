@@ -146,9 +146,9 @@ five() { # GRAPH SAVED OPTIONS
 compare() { # GRAPH UPDATES OPTIMIZER
 	status 0 "$DFG" grad "$1" --loss loss --optimizer "$3" -o t.pb
 	status 0 "$DFG" opt t.pb --target train --fetch loss -o o.pb
-	has err "fuse: fused $2 updates"
+	has err "fuse: fused $2 update"
 	status 0 "$DFG" opt t.pb --passes fuse --target train --fetch loss -o f.pb
-	has err "fuse: fused $2 updates"
+	has err "fuse: fused $2 update"
 	status 0 "$DFG" check f.pb
 	five t.pb plain.npz --no-opt "${labels[@]}"
 	for graph in t.pb o.pb f.pb; do

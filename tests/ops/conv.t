@@ -17,7 +17,7 @@ Conv2D([[[[1]]]], [[1]], strides = [1, 1, 1, 1], padding = "SAME")          : th
 Conv2DBackpropInput([1, 1, 3, 1], [[[[1]], [[2]]]], [[[[1], [1]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[1], [3], [2]]]]
 Conv2DBackpropInput([1, 1, 3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 2, 1], padding = "VALID") = [[[[5], [10], [0]]]]
 Conv2DBackpropInput([1, 1, 3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 1, 1], padding = "VALID") : the output's gradient has shape [1,1,1,1], expected [1,1,2,1]
-Conv2DBackpropInput([1, 1, -3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 1, 1], padding = "VALID") : size 2 is negative: -3
+Conv2DBackpropInput([1, 1, -3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 1, 1], padding = "VALID") : element 2 of the sizes is -3, expected at least 0
 Conv2DBackpropFilter([[[[1], [2], [3]]]], [1, 2, 1, 1], [[[[1], [10]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[21]], [[32]]]]
 Conv2DBackpropFilter([[[[1], [2], [3]]]], [1, 2, 1], [[[[1], [10]]]], strides = [1, 1, 1, 1], padding = "VALID") : sizes have shape [3], expected a vector of 4
 Conv3D([[[[[1]]], [[[2]]]]], [[[[[1]]]], [[[[10]]]]], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[21]]]]]

@@ -9,7 +9,7 @@ CTCLoss([[[0, 0]]], i64([[1, 0]]), [0], [1])                    : labels_indices
 CTCLoss([[[0, 0]]], i64([[0, 0]]), [-1], [1])                   : label -1 of sequence 0 is negative
 CTCLoss([[[0, 0, 0]], [[0, 0, 0]]], i64([[0, 0], [0, 1]]), [2, 0], [2]) : label 0 of sequence 0 follows a blank
 CTCLoss([[[0, 0]]], i64([[0, 0]]), [0], [2])                    : sequence_length[0] is 2, expected 0 to 1, the time of inputs
-CTCLoss([[[0, 0]]], i64([[0, 0]]), [0], [1, 1])                 : sequence_length is [2], expected [1], a number for each sequence of the batch
+CTCLoss([[[0, 0]]], i64([[0, 0]]), [0], [1, 1])                 : sequence_length has shape [2], expected [1]: a number for each sequence of the batch
 CTCLoss([[0, 0]], i64([[0, 0]]), [0], [1])                      : inputs are [1,2], expected [time, batch, classes]
 CTCLoss([[[0, 0], [0, 0]]], i64([[1, 0]]), [0], [1, 1])         : sequence 0 has no labels
 # The classes 0 0 blank 1: repeated ones are one if they are merged.

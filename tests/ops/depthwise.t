@@ -8,4 +8,4 @@ DepthwiseConv2dNative([[[[nan], [1]]]], [[[[2]]]], strides = [1, 1, 1, 1], paddi
 DepthwiseConv2dNative([[[[1, 2]]]], [[[[2], [3]]]], strides = [1, 1, 1, 1], padding = "SAME") = [[[[2, 6]]]]
 DepthwiseConv2dNative([[1]], [[[[2]]]], strides = [1, 1, 1, 1], padding = "SAME") : the image has shape [1,1], expected 4 dimensions
 DepthwiseConv2dNative([[[[1]]]], [[2]], strides = [1, 1, 1, 1], padding = "SAME") : the filter has shape [1,1], expected 4 dimensions
-DepthwiseConv2dNativeBackpropInput([1, 1, -2, 1], [[[[2]]]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "SAME") : size 2 is negative: -2
+DepthwiseConv2dNativeBackpropInput([1, 1, -2, 1], [[[[2]]]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "SAME") : element 2 of the sizes is -2, expected at least 0

@@ -153,10 +153,10 @@ static void names_the_member_that_is_missing_or_of_another_kind(void **state)
 	assert_string_equal(err->text, "\"a\" is a number, not an array");
 	dfg_err_free(err);
 	err = dfg_json_need_size(value, "a", &size);
-	assert_string_equal(err->text, "\"a\" is 1.5, must be an integer of at least 0");
+	assert_string_equal(err->text, "\"a\" is 1.5, but must be an integer of at least 0");
 	dfg_err_free(err);
 	err = dfg_json_need_size(value, "b", &size);
-	assert_string_equal(err->text, "\"b\" is -1, must be an integer of at least 0");
+	assert_string_equal(err->text, "\"b\" is -1, but must be an integer of at least 0");
 	dfg_err_free(err);
 	assert_null(dfg_json_need_size(value, "c", &size));
 	assert_int_equal(size, 7);
