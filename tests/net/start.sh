@@ -61,7 +61,7 @@ fails 76 "beta: printed 'y', expected the first line of a dfg worker"
 there 'exit 0'
 fails 69 'beta: dfg ended with status 0'
 there 'echo "{\"dfg\":"'
-fails 76 "beta: printed '{\"dfg\":', expected the first line of a dfg worker"
+fails 76 "beta: printed '{\\\"dfg\\\":', expected the first line of a dfg worker"
 
 # Finding 33: what a login shell prints is shown.
 there 'echo "Welcome to beta!"; exec cat >/dev/null'
