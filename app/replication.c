@@ -155,7 +155,7 @@ static uint32_t parts_of_places(const struct dfg_placement *placement)
 	return parts;
 }
 
-/* Of a replica: the workers that the plan or --place has. *out_shards: those of the plan, or of the options. */
+/* The number of workers of a replica, by the plan or by --place; *out_shards comes from the plan or from the options. */
 static struct dfg_err *find_size(const struct dfg_replication *replication, const struct dfg_placement *placement,
 	const char *path, uint32_t *out_width, int64_t *out_shards)
 {

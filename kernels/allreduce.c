@@ -26,6 +26,18 @@ static uint32_t number_of(int64_t bucket)
 	return bucket > UINT32_MAX ? UINT32_MAX : (uint32_t)bucket;
 }
 
+/* The ticket is the number of the bucket. */
+static struct dfg_err *contribute(struct dfg_kernel *ctx, const struct dfg_contribution *contribution)
+{
+	struct dfg_group *group;
+	struct dfg_tensor *ticket;
+	DFG_TRY(find_group(ctx, &group));
+	DFG_TRY(dfg_group_contribute(group, contribution));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &ticket));
+	*(int64_t *)ticket->data = contribution->bucket;
+	return NULL;
+}
+
 static struct dfg_err *start_run(struct dfg_kernel *ctx)
 {
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
@@ -36,13 +48,7 @@ static struct dfg_err *start_run(struct dfg_kernel *ctx)
 		.n = ctx->call->n_in,
 		.names = attr[TENSORS].list,
 	};
-	struct dfg_group *group;
-	struct dfg_tensor *ticket;
-	DFG_TRY(find_group(ctx, &group));
-	DFG_TRY(dfg_group_contribute(group, &contribution));
-	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &ticket));
-	*(int64_t *)ticket->data = attr[BUCKET].i;
-	return NULL;
+	return contribute(ctx, &contribution);
 }
 
 const struct dfg_op dfg_op_Dfg_AllReduceStart = {
@@ -140,13 +146,7 @@ static struct dfg_err *rows_start_run(struct dfg_kernel *ctx)
 		.table = attr[TABLE].shape,
 		.names = attr[ROWS_TENSORS].list,
 	};
-	struct dfg_group *group;
-	struct dfg_tensor *ticket;
-	DFG_TRY(find_group(ctx, &group));
-	DFG_TRY(dfg_group_contribute(group, &contribution));
-	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &ticket));
-	*(int64_t *)ticket->data = attr[ROWS_BUCKET].i;
-	return NULL;
+	return contribute(ctx, &contribution);
 }
 
 const struct dfg_op dfg_op_Dfg_AllReduceRowsStart = {

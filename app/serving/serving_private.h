@@ -21,7 +21,7 @@ struct dfg_serving_port {
 	bool *needs;                     /* of an output: which inputs it depends on */
 	struct dfg_row_verdict *verdict; /* of an output: whether requests may share a step that computes it */
 	struct dfg_array_stack stack;    /* of an output that stacks what a loop yields; others have no writers */
-	/* Of an output: its step cannot wait, and only shapes decide how long it takes; all these shapes are known: quick.c */
+	/* Whether the step of an output cannot wait, and takes a time that only shapes, all of them known, decide: quick.c */
 	bool is_bounded, is_static;
 };
 

@@ -14,7 +14,7 @@
 struct standin_index {
 	unsigned x, y, z;
 };
-/* Of the call that runs: set by kernels/cuda/standin/device.c. */
+/* The indices and extents of the block that runs; kernels/cuda/standin/device.c sets them. */
 extern "C" __thread struct standin_index blockIdx, threadIdx, blockDim, gridDim;
 #define KERNEL(family, name)                                                         \
 	static inline void name##_thread(const struct dfg_##family##_launch &launch);    \
