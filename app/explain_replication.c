@@ -73,7 +73,8 @@ static void add_rows(const struct bucket_facts *bucket, struct dfg_text *text)
 	dfg_text_add(text, "bucket %llu: %s of rows of '", (unsigned long long)bucket->number, bucket->rule);
 	dfg_text_escape(text, name.s, name.length, 200);
 	dfg_text_add(text,
-		"', %lld of %llu bytes of %s: those that occur, numbered, or marked from %lld rows on; dense if all do",
+		"', %lld rows of %llu bytes of %s: only rows that occur are sent, with their numbers, or from %lld rows on "
+		"with a bit map; if all occur, the whole table",
 		(long long)rows, (unsigned long long)row_bytes(bucket), dfg_dtype_name(bucket->dtype),
 		(long long)dfg_group_marked_from(rows));
 }

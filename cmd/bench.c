@@ -195,7 +195,7 @@ static struct dfg_err *bench(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_bench = {
 	.name = "bench",
 	.operands = "G|graph|kernels|allreduce|link|ps",
-	.summary = "time a graph, kernels, reading and writing a large graph, or the all-reduce and calls of workers",
+	.summary = "time a graph, kernels, reading and writing a large graph, or the all-reduce and calls between workers",
 	.options = options,
 	.least = 1,
 	.most = 1,

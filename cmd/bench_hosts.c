@@ -20,15 +20,15 @@ const struct dfg_opt dfg_bench_hosts_options[] = {
 	{"algorithm", .takes = "auto|direct|shm", .text = &dfg_shared.replication.algorithm,
 		.help = "Reduce over links, or in memory that the replicas of one host share (auto: shm where possible)."},
 	{"sizes", .takes = "A:B", .text = &asked.sizes,
-		.help = "Reduce or send A to B bytes, by factors of 4 (4:64MiB), or A bytes alone."},
+		.help = "Reduce or send A bytes, then four times as many, and so on up to B (4:64MiB); A alone: only A bytes."},
 	{"payload", .takes = "uniform|random|skew", .text = &payload,
 		.help =
 			"Send ten buffers: of one size (uniform), of sizes drawn for each call (random), or six large ones, three "
-			"of a hundredth and one of a hundred-thousandth of their size (skew)."},
+			"a hundredth as large, and one a hundred-thousandth as large (skew)."},
 	{"mode", .takes = "raw|serialized", .text = &mode,
 		.help = "Send each buffer as it lies in memory (raw), or all as one message in protobuf's wire format."},
 	{"verify", .flag = &asked.verified,
-		.help = "Compare sums and payloads with the values that formulas give, in calls that are not timed."},
+		.help = "Check sums and payloads against values computed by formula, in calls that are not timed."},
 	{0},
 };
 

@@ -26,7 +26,8 @@ static const struct dfg_opt run_rows[] = {
 		.help = "With --run: made-up inputs have N elements where their size is unknown (as an input that is fed, else "
 				"4)."},
 	{"every-node", .flag = &every_node,
-		.help = "With --run: a node inside that differs is a difference, even if the results are equal."},
+		.help =
+			"With --run: compare every node; one that differs counts as a difference, even if the results are equal."},
 	{"load", .takes = "SRC", .list = &run_options.load,
 		.help = "With --run: set the variables of both graphs from a checkpoint or array file."},
 	{"map", .takes = "OLD=NEW", .list = &run_options.map,

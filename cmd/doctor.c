@@ -151,8 +151,8 @@ static void look_at_convolutions(struct finding *f)
 {
 	int kinds;
 	take_error(f, dfg_winograd_check(&kinds));
-	snprintf(
-		f->value, sizeof f->value, "%s; 3x3 by constant filters F(2,3), by --winograd 4 F(4,3)", dfg_product_name());
+	snprintf(f->value, sizeof f->value, "%s; 3x3 with constant filters: Winograd F(2,3), with --winograd 4 F(4,3)",
+		dfg_product_name());
 	if (kinds && !f->err)
 		snprintf(f->value + strlen(f->value), sizeof f->value - strlen(f->value),
 			"; %d transforms tested: same results as plain C", kinds);
@@ -275,7 +275,7 @@ static struct dfg_err *doctor(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_doctor = {
 	.name = "doctor",
 	.operands = "[HOST...]",
-	.summary = "report what this machine or other hosts can do, and faults",
+	.summary = "report what this machine or other hosts can do, and what is wrong with them",
 	.options = options,
 	.most = -1,
 	.run = doctor,

@@ -68,7 +68,7 @@ static struct dfg_err *no_option(const struct dfg_cmd *cmd, const char *name, si
 	char owners[128];
 	list_owners(word, owners, sizeof owners);
 	if (*owners)
-		return DFG_ERR(DFG_USAGE, "unknown option '--%s', which is one of dfg %s", word, owners);
+		return DFG_ERR(DFG_USAGE, "unknown option '--%s', which only these commands have: %s", word, owners);
 	struct dfg_nearest nearest = {.word = word};
 	dfg_options_each(cmd, offer, &nearest);
 	if (nearest.best)

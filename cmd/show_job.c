@@ -71,8 +71,9 @@ static struct dfg_err *check_devices(const struct dfg_plan_folder *plan)
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		if (strncmp(plan->device[i], worker, sizeof worker - 1))
 			return DFG_ERR(DFG_DATA,
-				"--kubernetes: %s is not of job 'worker', whose members are numbered by a job of Kubernetes: write "
-				"tcp= entries as dfg-hosts(5) describes",
+				"--kubernetes: %s is not of job 'worker', the only one whose workers a Job of Kubernetes can number: "
+				"start "
+				"the workers another way, with tcp= entries as dfg-hosts(5) describes",
 				plan->device[i]);
 	return NULL;
 }

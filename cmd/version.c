@@ -22,7 +22,7 @@ static struct dfg_err *version(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_version = {
 	.name = "version",
 	.operands = "",
-	.summary = "print the version and those of its libraries",
+	.summary = "print the versions of dfg and of its libraries",
 	.options = options,
 	.run = version,
 };

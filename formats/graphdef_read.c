@@ -76,7 +76,7 @@ static struct dfg_err *check_name(const struct dfg_wire_field *name)
 
 static struct dfg_err *over_budget(const struct dfg_reader *r)
 {
-	return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
+	return DFG_ERR(DFG_DATA, "needs more than %zu bytes of memory, the limit for a file of its size", r->budget);
 }
 
 static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)

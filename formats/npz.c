@@ -35,7 +35,7 @@ static struct dfg_err *read_deflated(const struct dfg_zip_member *member, size_t
 	struct dfg_buffer *unpacked;
 	if (member->size > *budget)
 		return DFG_ERR(DFG_DATA,
-			"unpacks to %llu bytes, but only %zu are left of the memory that a file of this size may take",
+			"unpacks to %llu bytes, but only %zu are left of the memory limit for a file of this size",
 			(unsigned long long)member->size, *budget);
 	*budget -= member->size;
 	DFG_TRY(dfg_inflate(member->data, member->packed, member->size, &unpacked));

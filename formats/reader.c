@@ -11,7 +11,7 @@ static struct dfg_err *over_budget(const struct dfg_reader *r, size_t bytes)
 {
 	size_t taken = r->arena->total + r->outside_bytes, most = bytes + ROUND;
 	if (most < bytes || most > r->budget || taken > r->budget - most)
-		return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
+		return DFG_ERR(DFG_DATA, "needs more than %zu bytes of memory, the limit for a file of its size", r->budget);
 	return dfg_no_memory("the graph");
 }
 

@@ -141,7 +141,7 @@ static struct dfg_err *gradient_args_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_BroadcastGradientArgs = {
 	.name = "BroadcastGradientArgs",
-	.doc = "the axes to sum over for derivatives by operands of shapes s0 and s1 that were broadcast",
+	.doc = "the axes over which gradients are summed for operands of shapes s0 and s1 that were broadcast",
 	.sig = "<T: index = i32>(s0: T, s1: T) -> (r0: T, r1: T)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = gradient_args_shape,

@@ -232,7 +232,7 @@ const struct dfg_op dfg_op_Conv2D = {
 
 const struct dfg_op dfg_op_Conv2DBackpropInput = {
 	.name = "Conv2DBackpropInput",
-	.doc = "gradient of Conv2D by its input",
+	.doc = "gradient of Conv2D with respect to its input",
 	.sig = "<T: float|i32>(input_sizes: i32, filter: T, out_backprop: T) -> (output: T)",
 	.attr = ATTRS_2D,
 	.flags = DFG_EXPENSIVE | DFG_WEIGHTS,
@@ -245,7 +245,7 @@ const struct dfg_op dfg_op_Conv2DBackpropInput = {
 
 const struct dfg_op dfg_op_Conv2DBackpropFilter = {
 	.name = "Conv2DBackpropFilter",
-	.doc = "gradient of Conv2D by its filter",
+	.doc = "gradient of Conv2D with respect to its filter",
 	.sig = "<T: float>(input: T, filter_sizes: i32, out_backprop: T) -> (output: T)",
 	.attr = ATTRS_2D,
 	.flags = DFG_EXPENSIVE,
@@ -280,7 +280,7 @@ const struct dfg_op dfg_op_Conv3D = {
 
 const struct dfg_op dfg_op_Conv3DBackpropInputV2 = {
 	.name = "Conv3DBackpropInputV2",
-	.doc = "gradient of Conv3D by its input",
+	.doc = "gradient of Conv3D with respect to its input",
 	.sig = "<T: float, Tshape: index = i32>(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)",
 	.attr = ATTRS_3D,
 	.flags = DFG_EXPENSIVE | DFG_WEIGHTS,
@@ -293,7 +293,7 @@ const struct dfg_op dfg_op_Conv3DBackpropInputV2 = {
 
 const struct dfg_op dfg_op_Conv3DBackpropFilterV2 = {
 	.name = "Conv3DBackpropFilterV2",
-	.doc = "gradient of Conv3D by its filter",
+	.doc = "gradient of Conv3D with respect to its filter",
 	.sig = "<T: float>(input: T, filter_sizes: i32, out_backprop: T) -> (output: T)",
 	.attr = ATTRS_3D,
 	.flags = DFG_EXPENSIVE,

@@ -313,7 +313,7 @@ const struct dfg_op dfg_op_CropAndResize = {
 
 const struct dfg_op dfg_op_CropAndResizeGradImage = {
 	.name = "CropAndResizeGradImage",
-	.doc = "gradient of CropAndResize by the images",
+	.doc = "gradient of CropAndResize with respect to the images",
 	.sig = "<T: float>(grads: f32, boxes: f32, box_ind: i32, image_size: i32) -> (output: T)",
 	.attr = {METHOD},
 	.flags = DFG_NO_GRADIENT,
@@ -323,7 +323,7 @@ const struct dfg_op dfg_op_CropAndResizeGradImage = {
 
 const struct dfg_op dfg_op_CropAndResizeGradBoxes = {
 	.name = "CropAndResizeGradBoxes",
-	.doc = "gradient of CropAndResize by the boxes",
+	.doc = "gradient of CropAndResize with respect to the boxes",
 	.sig = "<T: number>(grads: f32, image: T, boxes: f32, box_ind: i32) -> (output: f32)",
 	.attr = {"method: string = 'bilinear' in bilinear"},
 	.flags = DFG_NO_GRADIENT,

@@ -154,7 +154,7 @@ static struct dfg_err *dense_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_SoftmaxCrossEntropyWithLogits = {
 	.name = "SoftmaxCrossEntropyWithLogits",
-	.doc = "cross entropy of rows of labels and the softmax of logits, and its gradient by the logits",
+	.doc = "cross entropy of rows of labels and the softmax of logits, and its gradient with respect to the logits",
 	.sig = "<T: float>(features: T, labels: T) -> (loss: T, backprop: T)",
 	.shape = dense_shape,
 	.rows = dfg_rows_all,
@@ -164,7 +164,7 @@ const struct dfg_op dfg_op_SoftmaxCrossEntropyWithLogits = {
 
 const struct dfg_op dfg_op_SparseSoftmaxCrossEntropyWithLogits = {
 	.name = "SparseSoftmaxCrossEntropyWithLogits",
-	.doc = "cross entropy of classes and the softmax of logits, and its gradient by the logits",
+	.doc = "cross entropy of classes and the softmax of logits, and its gradient with respect to the logits",
 	.sig = "<T: float, Tlabels: index = i64>(features: T, labels: Tlabels) -> (loss: T, backprop: T)",
 	.shape = sparse_shape,
 	.rows = dfg_rows_all,

@@ -308,7 +308,7 @@ static struct dfg_err *loss_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_CTCLoss = {
 	.name = "CTCLoss",
-	.doc = "CTC loss of sparse labels, where the last class is the blank, and its gradient by inputs",
+	.doc = "CTC loss of sparse labels, where the last class is the blank, and its gradient with respect to inputs",
 	.sig =
 		"<T: f32|f64 = f32>(inputs: T, labels_indices: i64, labels_values: i32, sequence_length: i32) -> "
 		"(loss: T, gradient: T)",
@@ -421,7 +421,7 @@ static struct dfg_err *greedy_run(struct dfg_kernel *ctx)
 const struct dfg_op dfg_op_CTCGreedyDecoder = {
 	.name = "CTCGreedyDecoder",
 	.doc =
-		"the most probable class of each time step without blanks, as sparse tensor, and minus the sums of their "
+		"the most probable class of each time step without blanks, as a sparse tensor, and minus the sums of their "
 		"logits",
 	.sig =
 		"<T: f32|f64 = f32>(inputs: T, sequence_length: i32) -> "

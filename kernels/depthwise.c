@@ -285,7 +285,7 @@ const struct dfg_op dfg_op_DepthwiseConv2dNative = {
 
 const struct dfg_op dfg_op_DepthwiseConv2dNativeBackpropInput = {
 	.name = "DepthwiseConv2dNativeBackpropInput",
-	.doc = "gradient of DepthwiseConv2dNative by its input",
+	.doc = "gradient of DepthwiseConv2dNative with respect to its input",
 	.sig = "<T: float>(input_sizes: i32, filter: T, out_backprop: T) -> (output: T)",
 	.attr = ATTRS,
 	.flags = DFG_EXPENSIVE,
@@ -298,7 +298,7 @@ const struct dfg_op dfg_op_DepthwiseConv2dNativeBackpropInput = {
 
 const struct dfg_op dfg_op_DepthwiseConv2dNativeBackpropFilter = {
 	.name = "DepthwiseConv2dNativeBackpropFilter",
-	.doc = "gradient of DepthwiseConv2dNative by its filter",
+	.doc = "gradient of DepthwiseConv2dNative with respect to its filter",
 	.sig = "<T: float>(input: T, filter_sizes: i32, out_backprop: T) -> (output: T)",
 	.attr = ATTRS,
 	.flags = DFG_EXPENSIVE,

@@ -143,7 +143,7 @@ const struct dfg_op dfg_op_Dilation2D = {
 
 const struct dfg_op dfg_op_Dilation2DBackpropInput = {
 	.name = "Dilation2DBackpropInput",
-	.doc = "gradient of Dilation2D by the images",
+	.doc = "gradient of Dilation2D with respect to the images",
 	.sig = "<T: number>(input: T, filter: T, out_backprop: T) -> (in_backprop: T)",
 	.attr = ATTRS,
 	.flags = DFG_NO_GRADIENT,
@@ -153,7 +153,7 @@ const struct dfg_op dfg_op_Dilation2DBackpropInput = {
 
 const struct dfg_op dfg_op_Dilation2DBackpropFilter = {
 	.name = "Dilation2DBackpropFilter",
-	.doc = "gradient of Dilation2D by the filter",
+	.doc = "gradient of Dilation2D with respect to the filter",
 	.sig = "<T: number>(input: T, filter: T, out_backprop: T) -> (filter_backprop: T)",
 	.attr = ATTRS,
 	.flags = DFG_NO_GRADIENT,

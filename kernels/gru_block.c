@@ -247,7 +247,7 @@ const struct dfg_op dfg_op_GRUBlockCell = {
 
 const struct dfg_op dfg_op_GRUBlockCellGrad = {
 	.name = "GRUBlockCellGrad",
-	.doc = "gradients of GRUBlockCell by x, h_prev and the pre-activations of c, r and u",
+	.doc = "gradients of GRUBlockCell with respect to x, h_prev and the pre-activations of c, r and u",
 	.sig = "<T: f32>(" INPUT_SIG ", r: T, u: T, c: T, d_h: T) -> (d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T)",
 	.flags = DFG_NO_GRADIENT,
 	.shape = gradient_shape,

@@ -280,8 +280,8 @@ BINARY_AS(Igamma, OF_A_AND_X, float, 0, OF_FLOAT(igamma, x)(x, y),
 BINARY_AS(Igammac, OF_A_AND_X, float, 0, OF_FLOAT(igammac, x)(x, y),
 	"da, dx = -(dz * IgammaGradA(a, x)), -(dz * " DENSITY ")", "regularized upper incomplete gamma function: 1 - Igamma")
 BINARY_AS(IgammaGradA, OF_A_AND_X, float, 0, OF_FLOAT(igamma_grad_a, x)(x, y),
-	NULL, "derivative of Igamma by a", .gradient_fn = gradient_of_slope)
+	NULL, "derivative of Igamma with respect to a", .gradient_fn = gradient_of_slope)
 BINARY_AS(RandomGammaGrad, "(alpha: T, sample: T) -> (output: T)", float, DFG_NO_GRADIENT,
-	OF_FLOAT(random_gamma_grad, x)(x, y), NULL, "derivative by alpha of numbers that RandomGamma has drawn")
+	OF_FLOAT(random_gamma_grad, x)(x, y), NULL, "derivative, with respect to alpha, of numbers that RandomGamma has drawn")
 TERNARY_AS(Betainc, "(a: T, b: T, x: T) -> (z: T)", float, 0, OF_FLOAT(betainc, x)(x, y, z),
 	NULL, "regularized incomplete beta function", .gradient_fn = betainc_gradient, .shape = betainc_shape)

@@ -543,7 +543,7 @@ const struct dfg_op dfg_op_LSTMBlockCell = {
 
 const struct dfg_op dfg_op_LSTMBlockCellGrad = {
 	.name = "LSTMBlockCellGrad",
-	.doc = "gradients by cs_prev, the pre-activations of the gates (dicfo) and the peephole weights",
+	.doc = "gradients with respect to cs_prev, the pre-activations of the gates (dicfo) and the peephole weights",
 	.sig = "<T: f32|half>(x: T, " STATE_SIG ", " KEPT_SIG
 		   ", cs_grad: T, h_grad: T) -> (cs_prev_grad: T, dicfo: T, "
 		   "wci_grad: T, wcf_grad: T, wco_grad: T)",

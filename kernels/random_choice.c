@@ -135,7 +135,7 @@ static struct dfg_err *stateless_multinomial_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_StatelessMultinomial = {
 	.name = "StatelessMultinomial",
-	.doc = "num_samples classes for each row of logits, which are logarithms of weights, by a seed",
+	.doc = "num_samples classes for each row of logits, which are logarithms of weights; from a seed",
 	.sig =
 		"<T: float, Tseed: index = i64, output_dtype: index = i64>(logits: T, num_samples: i32, seed: Tseed) -> "
 		"(output: output_dtype)",

@@ -335,7 +335,7 @@ const struct dfg_op dfg_op_RandomGamma = {
 
 const struct dfg_op dfg_op_StatelessRandomGammaV2 = {
 	.name = "StatelessRandomGammaV2",
-	.doc = "gamma numbers by a seed; the shape ends with that of alpha",
+	.doc = "gamma numbers from a seed; the shape ends with that of alpha",
 	.sig = "<dtype: f16|f32|f64, T: index, Tseed: index = i64>(shape: T, seed: Tseed, alpha: dtype) -> (output: dtype)",
 	.flags = DFG_ANY_RANK,
 	.shape = by_seed_shape,
@@ -345,7 +345,7 @@ const struct dfg_op dfg_op_StatelessRandomGammaV2 = {
 
 const struct dfg_op dfg_op_StatelessRandomGammaV3 = {
 	.name = "StatelessRandomGammaV3",
-	.doc = "gamma numbers by a key and a counter; the shape ends with that of alpha",
+	.doc = "gamma numbers from a key and a counter; the shape ends with that of alpha",
 	.sig =
 		"<dtype: f16|f32|f64, shape_dtype: index = i32>(shape: shape_dtype, key: u64, counter: u64, alg: i32, "
 		"alpha: dtype) -> (output: dtype)",
@@ -367,7 +367,7 @@ const struct dfg_op dfg_op_RandomPoissonV2 = {
 
 const struct dfg_op dfg_op_StatelessRandomPoisson = {
 	.name = "StatelessRandomPoisson",
-	.doc = "Poisson numbers by a seed; the shape ends with that of the rates",
+	.doc = "Poisson numbers from a seed; the shape ends with that of the rates",
 	.sig = "<Rtype: " NUMBERS ", dtype: " NUMBERS
 		   ", T: index, Tseed: index = i64>(shape: T, seed: Tseed, lam: Rtype) -> "
 		   "(output: dtype)",
@@ -378,7 +378,7 @@ const struct dfg_op dfg_op_StatelessRandomPoisson = {
 
 const struct dfg_op dfg_op_StatelessRandomBinomial = {
 	.name = "StatelessRandomBinomial",
-	.doc = "binomial numbers by a seed; the shape ends with that to which counts and probs broadcast",
+	.doc = "binomial numbers from a seed; the shape ends with that to which counts and probs broadcast",
 	.sig = "<S: index, Tseed: index = i64, T: " NUMBERS " = f64, dtype: " NUMBERS
 		   " = i64>"
 		   "(shape: S, seed: Tseed, counts: T, probs: T) -> (output: dtype)",

@@ -489,7 +489,7 @@ DFG_EACH_numeric(FILL_GRAD)
 
 const struct dfg_op dfg_op_SparseFillEmptyRowsGrad = {
 	.name = "SparseFillEmptyRowsGrad",
-	.doc = "the gradient of SparseFillEmptyRows, by the values and by the default value",
+	.doc = "the gradients of SparseFillEmptyRows with respect to the values and the default value",
 	.sig = "<T: numeric|half>(reverse_index_map: i64, grad_values: T) -> (d_values: T, d_default_value: T)",
 	.flags = DFG_NO_GRADIENT,
 	.shape = fill_grad_shape,

@@ -200,7 +200,7 @@ static struct dfg_err *add_grad_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_SparseAddGrad = {
 	.name = "SparseAddGrad",
-	.doc = "the gradients of SparseAdd by the values of both tensors",
+	.doc = "the gradients of SparseAdd with respect to the values of both tensors",
 	.sig =
 		"<T: numeric|half>(backprop_val_grad: T, a_indices: i64, b_indices: i64, sum_indices: i64) -> "
 		"(a_val_grad: T, b_val_grad: T)",

@@ -170,7 +170,7 @@ static const char gradient[] =
 const struct dfg_op dfg_op_StatelessParameterizedTruncatedNormal = {
 	.name = "StatelessParameterizedTruncatedNormal",
 	.doc =
-		"normal numbers between minvals and maxvals by a seed; the shape ends with that to which the parameters "
+		"normal numbers between minvals and maxvals, from a seed; the shape ends with that to which the parameters "
 		"broadcast",
 	.sig =
 		"<S: index, Tseed: index = i64, dtype: f32|f64>"

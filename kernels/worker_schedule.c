@@ -61,9 +61,10 @@ static struct dfg_err *make_worker_schedule(
 	if (workers > cut.blocks)
 		return DFG_ERR(DFG_DATA, "%u workers cannot share %u blocks", workers, cut.blocks);
 	DFG_TRY(dfg_worker_schedule_find(&loop, &cut, dfg_row_exchange_self(exchange), workers, &found));
-	struct dfg_err *err = found.arrays == arrays
-							  ? dfg_schedule_give(&found.schedule, report, output)
-							  : DFG_ERR(DFG_DATA, "A is %u, but the accesses are to %u arrays", arrays, found.arrays);
+	struct dfg_err *err =
+		found.arrays == arrays
+			? dfg_schedule_give(&found.schedule, report, output)
+			: DFG_ERR(DFG_DATA, "attribute 'A' is %u, but the accesses are to %u arrays", arrays, found.arrays);
 	for (uint32_t a = 0; a < arrays && !err; a++)
 		err = pack_moves(&found.array[a], found.schedule.slices, workers, &output[DFG_SCHEDULE_MOVES + a]);
 	dfg_worker_schedule_release(&found);
@@ -340,7 +341,7 @@ static struct dfg_err *join_run(struct dfg_kernel *ctx)
 	if (dfg_row_exchange_workers(p.exchange) == 1)
 		return NULL;
 	if (2 * (uint64_t)arrays > call->n_in)
-		return DFG_ERR(DFG_DATA, "%u arrays have %u inputs", arrays, call->n_in);
+		return DFG_ERR(DFG_DATA, "%u arrays require two inputs each, but there are only %u inputs", arrays, call->n_in);
 	DFG_TRY(read_arrays(ctx, 0, arrays, &m));
 	DFG_TRY(dfg_kernel_scratch(ctx, (arrays + partials + 1u) * sizeof *m, &memory));
 	struct moves *all = memory;

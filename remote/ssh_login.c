@@ -116,7 +116,7 @@ static struct dfg_err *try_key(struct login *login, const char *path)
 	}
 	if (dfg_ssh_pki_import_privkey_file(from, NULL, NULL, NULL, &key)) {
 		tried(login, path,
-			access(path, R_OK) ? " (cannot be read)" : " (needs a passphrase: ssh-add it; or is not a key)");
+			access(path, R_OK) ? " (cannot be read)" : " (is not a key, or has a passphrase: run ssh-add)");
 		return NULL;
 	}
 	tried(login, path, "");

@@ -146,7 +146,7 @@ cmp rows.safetensors dense.safetensors
 # The explanation tells the forms, and the bytes do not grow with the table: 20 numbers of 4 bytes and rows of 40 at most.
 status 0 "$DFG" partition batch-rows.pb --hosts local:2 --replicas 2 --shards 4 --explain -o plan
 has out "bucket 0: mean of 1000 bytes of f32: 'w', if it is fetched"
-has out "bucket 1: mean of rows of 'w', 50 of 20 bytes of f32: those that occur, numbered, or marked from 3 rows on; dense if all do"
+has out "bucket 1: mean of rows of 'w', 50 rows of 20 bytes of f32: only rows that occur are sent, with their numbers, or from 3 rows on with a bit map; if all occur, the whole table"
 has out '4 shards on 2 replicas: 0 bytes of sums a step and the rows that occur in it'
 status 0 "$DFG" partition batch-rows.pb --hosts local:2 --replicas 2 --shards 4 --explain --json -o other
 has out '"rows":50,"row_bytes":20'
