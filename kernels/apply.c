@@ -69,7 +69,10 @@
 /* The inputs as ports of a signature. The indices follow a sparse gradient. */
 #define REF_PORT(name) ", " #name ": ref T"
 #define HANDLE_PORT(name) ", " #name ": resource"
-#define PORT(name) ", " #name ": T"
+#define PORT(name) ", " #name ": " PORT_TYPE(INTEGER_##name, "T", )
+#define PORT_TYPE(...) SECOND(__VA_ARGS__)
+#define SECOND(first, second, ...) second
+#define INTEGER_global_step 1, "i64" /* the scalars that are integers; others have the type of the variable */
 #define ROWS_PORT(name) ", grad: T, indices: Tindices"
 
 /* Attributes. A rule reads the second as attr[1]. */

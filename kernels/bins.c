@@ -1,4 +1,6 @@
+#include "kernels/ragged.h"
 #include "kernels/shape_rules.h"
+#include "kernels/sparse.h"
 
 #include <string.h>
 
@@ -90,6 +92,93 @@ static struct dfg_err *bincount(struct dfg_kernel *ctx)
 	return NULL;
 }
 
+/* The shape of counts by row and bin; rows NO_ROWS: by bin. */
+enum { NO_ROWS = -2 };
+
+static struct dfg_err *counts_shape(struct dfg_infer *node, int64_t rows, int size)
+{
+	const int64_t bins = dfg_int_of(node, size, 0);
+	DFG_TRY(dfg_need_rank(node, size, 0));
+	if (bins != DFG_NOT_KNOWN && bins < 0)
+		return DFG_ERR(DFG_DATA, "'size' is %lld, expected 0 or more", (long long)bins);
+	node->out[0] = (struct dfg_shape){.rank = rows != NO_ROWS, .dim = {rows}};
+	node->out[0].dim[node->out[0].rank++] = bins == DFG_NOT_KNOWN ? DFG_UNKNOWN : bins;
+	return NULL;
+}
+
+static struct dfg_err *check_weights(const struct dfg_shape *values, const struct dfg_shape *weights)
+{
+	if (dfg_shape_count(weights) && !dfg_shape_equal(values, weights))
+		return DFG_ERR(DFG_DATA, "weights have shape %s, expected %s or no weights", dfg_shape_words(weights).s,
+			dfg_shape_words(values).s);
+	return NULL;
+}
+
+/* Counts elements [first, end) of the values in a row of the output. */
+static struct dfg_err *count_row(struct dfg_kernel *ctx, int values, int64_t row, int64_t first, int64_t end)
+{
+	struct dfg_tensor *out = ctx->out[0];
+	const struct dfg_tensor *weights = dfg_kernel_input(ctx, ctx->call->n_in - 1);
+	const int64_t size = out->shape.dim[out->shape.rank - 1];
+	if (!count_of[out->dtype](dfg_kernel_input(ctx, values), first, end - first,
+			dfg_shape_count(&weights->shape) ? weights->data : NULL, dfg_kernel_attr(ctx)[0].b, size,
+			dfg_tensor_at(out, row * size)))
+		return DFG_ERR(DFG_DATA, "row %lld has a negative number, expected numbers of at least 0", (long long)row);
+	return NULL;
+}
+
+/* SparseBincount. */
+enum { SPARSE_INDICES, SPARSE_VALUES, SPARSE_DIMS, SPARSE_SIZE };
+
+static struct dfg_err *sparse_bincount_shape(struct dfg_infer *node)
+{
+	DFG_TRY(dfg_sparse_need(node, SPARSE_INDICES, SPARSE_VALUES, SPARSE_DIMS));
+	const int64_t rank = dfg_length_of(node, SPARSE_DIMS), rows = dfg_int_of(node, SPARSE_DIMS, 0);
+	if (rank == DFG_UNKNOWN)
+		return dfg_need_rank(node, SPARSE_SIZE, 0);
+	if (rank < 1 || rank > 2)
+		return DFG_ERR(DFG_DATA, "dense_shape has %lld dimensions, expected 1 or 2", (long long)rank);
+	return counts_shape(node, rank == 1 ? NO_ROWS : rows == DFG_NOT_KNOWN ? DFG_UNKNOWN : rows, SPARSE_SIZE);
+}
+
+static struct dfg_err *sparse_bincount(struct dfg_kernel *ctx)
+{
+	struct dfg_sparse s;
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_sparse_of(ctx, SPARSE_INDICES, SPARSE_VALUES, SPARSE_DIMS, &s));
+	DFG_TRY(check_weights(&ctx->in[SPARSE_VALUES]->shape, &ctx->in[ctx->call->n_in - 1]->shape));
+	DFG_TRY(dfg_output_now(ctx, &out));
+	memset(out->data, 0, dfg_tensor_bytes(out));
+	for (int64_t e = 0; e < s.n; e++)
+		DFG_TRY(count_row(ctx, SPARSE_VALUES, s.rank == 1 ? 0 : s.at[e * s.rank], e, e + 1));
+	return NULL;
+}
+
+/* RaggedBincount. */
+enum { SPLITS, RAGGED_VALUES, RAGGED_SIZE };
+
+static struct dfg_err *ragged_bincount_shape(struct dfg_infer *node)
+{
+	const int64_t splits = dfg_length_of(node, SPLITS);
+	DFG_TRY(dfg_need_rank(node, SPLITS, 1));
+	if (splits == 0)
+		return DFG_ERR(DFG_DATA, "splits have no element, expected at least one");
+	return counts_shape(node, splits == DFG_UNKNOWN ? DFG_UNKNOWN : splits - 1, RAGGED_SIZE);
+}
+
+static struct dfg_err *ragged_bincount(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *splits = dfg_kernel_input(ctx, SPLITS), *values = dfg_kernel_input(ctx, RAGGED_VALUES);
+	struct dfg_tensor *out;
+	DFG_TRY(check_weights(&values->shape, &ctx->in[ctx->call->n_in - 1]->shape));
+	DFG_TRY(dfg_splits_check(splits, 0, dfg_shape_count(&values->shape)));
+	DFG_TRY(dfg_output_now(ctx, &out));
+	memset(out->data, 0, dfg_tensor_bytes(out));
+	for (int64_t row = 0; row < out->shape.dim[0]; row++)
+		DFG_TRY(count_row(ctx, RAGGED_VALUES, row, dfg_tensor_int(splits, row), dfg_tensor_int(splits, row + 1)));
+	return NULL;
+}
+
 static struct dfg_err *histogram_shape(struct dfg_infer *node)
 {
 	int64_t bins = dfg_int_of(node, 2, 0);
@@ -150,6 +239,29 @@ const struct dfg_op dfg_op_DenseBincount = {
 	.flags = DFG_NO_GRADIENT,
 	.shape = bincount_shape,
 	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, bincount)},
+};
+
+const struct dfg_op dfg_op_SparseBincount = {
+	.name = "SparseBincount",
+	.doc =
+		"how often each number below size is in a sparse vector or in each row of a sparse matrix, or the sum of its "
+		"weights",
+	.sig =
+		"<T: number, Tidx: index>(indices: i64, values: Tidx, dense_shape: i64, size: Tidx, weights: T) -> (output: T)",
+	.attr = {"binary_output: bool = false"},
+	.flags = DFG_NO_GRADIENT,
+	.shape = sparse_bincount_shape,
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, sparse_bincount)},
+};
+
+const struct dfg_op dfg_op_RaggedBincount = {
+	.name = "RaggedBincount",
+	.doc = "how often each number below size is in each row of a ragged tensor, or the sum of its weights",
+	.sig = "<T: number, Tidx: index>(splits: i64, values: Tidx, size: Tidx, weights: T) -> (output: T)",
+	.attr = {"binary_output: bool = false"},
+	.flags = DFG_NO_GRADIENT,
+	.shape = ragged_bincount_shape,
+	.kernel = {DFG_EACH_number(DFG_FOR_DTYPE, ragged_bincount)},
 };
 
 const struct dfg_op dfg_op_HistogramFixedWidth = {

@@ -2,6 +2,8 @@
  * Ragged tensors: values, and for each ragged dimension the splits of its rows: row r has the elements
  * [splits[r], splits[r + 1]) of the dimension below it.
  */
+#include "kernels/ragged.h"
+
 #include "kernels/gradient_helpers.h"
 #include "kernels/shape_rules.h"
 #include "kernels/strided_copy.h"
@@ -18,8 +20,7 @@ static struct dfg_err *check_index(enum dfg_dtype dtype, int64_t value)
 	return NULL;
 }
 
-/* Checks that splits are a vector that begins at 0, never decreases and ends at `end` at most; -1: anywhere. */
-static struct dfg_err *check_splits(const struct dfg_tensor *splits, int number, int64_t end)
+struct dfg_err *dfg_splits_check(const struct dfg_tensor *splits, int number, int64_t end)
 {
 	int64_t last = 0;
 	if (splits->shape.rank != 1 || splits->shape.dim[0] < 1)
@@ -46,7 +47,7 @@ static struct dfg_err *check_nested(struct dfg_kernel *ctx, int first, int rank,
 	for (int i = 0; i < rank; i++) {
 		const struct dfg_tensor *below = i + 1 < rank ? ctx->in[first + i + 1] : NULL;
 		int64_t end = below ? (below->shape.rank == 1 ? below->shape.dim[0] - 1 : -1) : values->shape.dim[0];
-		DFG_TRY(check_splits(ctx->in[first + i], i, end));
+		DFG_TRY(dfg_splits_check(ctx->in[first + i], i, end));
 	}
 	return NULL;
 }

@@ -159,6 +159,74 @@ const struct dfg_op dfg_op_TopKV2 = {
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, top_k)},
 };
 
+/* NthElement. */
+enum { REVERSE };
+
+static struct dfg_err *nth_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *in = node->in[0];
+	const int64_t n = dfg_int_of(node, 1, 0);
+	DFG_TRY(dfg_need_rank(node, 1, 0));
+	if (in->rank == 0)
+		return DFG_ERR(DFG_DATA, "input is a scalar, expected at least one dimension");
+	const int64_t size = in->dim[in->rank - 1];
+	if (n != DFG_NOT_KNOWN && (n < 0 || (size >= 0 && n >= size)))
+		return DFG_ERR(DFG_DATA, "n is %" PRId64 ", outside of the rows of %s", n, dfg_shape_words(in).s);
+	node->out[0] = *in;
+	node->out[0].rank--;
+	return NULL;
+}
+
+/* The last of the k largest elements of each row. */
+static void nth_rows(void *arg, int64_t first, int64_t last)
+{
+	const struct top *top = arg;
+	for (int64_t r = first; r < last; r++) {
+		const char *row = (const char *)top->x + (size_t)(r * top->n) * top->size;
+		int64_t *place = top->place + r * top->k;
+		top_row(top, row, place);
+		top->copy((char *)top->y + (size_t)r * top->size, row, place + top->k - 1, 1);
+	}
+}
+
+static struct dfg_err *nth_element(struct dfg_kernel *ctx, struct top top)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
+	const int64_t n = *(const int32_t *)dfg_kernel_input(ctx, 1)->data;
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	const int64_t rows = dfg_shape_count(&out->shape);
+	top.x = in->data;
+	top.y = out->data;
+	top.n = in->shape.dim[in->shape.rank - 1];
+	top.k = dfg_kernel_attr(ctx)[REVERSE].b ? n + 1 : top.n - n;
+	void *place;
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)rows * (size_t)top.k * sizeof *top.place, &place));
+	top.place = place;
+	dfg_kernel_ranges(ctx, rows, (1 << 13) / (top.n + 1) + 1, nth_rows, &top);
+	return NULL;
+}
+
+#define NTH_ELEMENT(NAME, name, type, ...)                                                                         \
+	static struct dfg_err *nth_element_##name(struct dfg_kernel *ctx)                                              \
+	{                                                                                                              \
+		return nth_element(ctx, (struct top){.before = before_##name, .size = sizeof(type), .copy = copy_##name}); \
+	}
+DFG_EACH_number(NTH_ELEMENT)
+
+const struct dfg_op dfg_op_NthElement = {
+	.name = "NthElement",
+	.doc = "the element of each row that has n smaller ones, or with reverse n larger ones",
+	.sig = "<T: number|half>(input: T, n: i32) -> (values: T)",
+	.attr = {[REVERSE] = "reverse: bool = false"},
+	.flags = DFG_EXACT,
+	.shape = nth_shape,
+	.gradient =
+		"same = Cast(Equal(ExpandDims(values, -1), input), DstT = T)\n"
+		"dinput = same * ExpandDims(dvalues, -1) / Sum(same, -1, keep_dims = true)",
+	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, nth_element)},
+};
+
 enum { PREDICTIONS, TARGETS, K };
 
 static struct dfg_err *in_top_k_shape(struct dfg_infer *node)

@@ -366,6 +366,23 @@ static struct dfg_err *nothing(struct dfg_infer *node)
 	return NULL;
 }
 
+static struct dfg_err *no_copy_run(struct dfg_kernel *ctx)
+{
+	struct dfg_variable *variable;
+	return dfg_kernel_variable(ctx, 0, &variable);
+}
+
+const struct dfg_op dfg_op_DisableCopyOnRead = {
+	.name = "DisableCopyOnRead",
+	.doc =
+		"ends the copies that TensorFlow may make of a variable when it is read; here values that were read never "
+		"change",
+	.sig = "(resource: resource) -> ()",
+	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.shape = nothing,
+	.run = no_copy_run,
+};
+
 static struct dfg_err *destroy_run(struct dfg_kernel *ctx)
 {
 	struct dfg_variable *variable;

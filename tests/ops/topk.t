@@ -23,3 +23,8 @@ InTopKV2(f32([[0.1, 0.9], [0.9, 0.1]]), [0, 0], 1)          = [false, true]
 InTopKV2(f32([[nan, 1]]), [1], 1)                           = [false]
 InTopK(f32([[1, 2]]), [5], k = 1)                           = [false]
 InTopK(f32([[1, 2]]), [0, 1], k = 1)                        : differ in rows
+NthElement([[4, 1, 3], [9, 7, 8]], 1)                        = [3, 8]
+NthElement(f32([4, 1, 3]), 0, reverse = true)                = f32(4)
+NthElement([4, 1, 3], 3)                                     : n is 3, outside of the rows of [3]
+NthElement([4, 1, 3], -1)                                    : n is -1
+NthElement(4, 0)                                             : input is a scalar

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Records ops on state, whose effect is seen over several steps, as cases of tests/cases/ops.
+
+    tests/tensorflow/state.py [NAME...]
+
+A case is a function below: it builds a graph and gives its steps, each of feeds, targets and fetches by name. A step that
+TensorFlow refuses must be the last, and dfg must refuse it too. Exits 77, with a message, where TensorFlow is
+not installed.
+"""
+import json
+import os
+import sys
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+try:
+    import numpy
+    import tensorflow
+except ImportError:
+    print("TensorFlow is not installed")
+    sys.exit(77)
+tf = tensorflow.compat.v1
+ops = tensorflow.raw_ops
+CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases", "ops")
+R = numpy.random.default_rng(1)
+
+
+def variable(name, value, resource):
+    return tf.get_variable(name, initializer=tf.constant(value), use_resource=resource)
+
+
+def adagrad_da():
+    """Dual averaging: dense and by rows, on refs and on resources, with and without L1."""
+    steps, names = [([], ["init"], [])], []
+    trains = []
+    for resource in (False, True):
+        for kind in ("float32", "float64"):
+            tag = f"{'handle' if resource else 'ref'}_{kind}"
+            var, total, squares = (variable(f"{n}_{tag}", v.astype(kind), resource) for n, v in (
+                ("var", R.normal(size=(4, 2))), ("total", numpy.zeros((4, 2))), ("squares", numpy.full((4, 2), 0.1))))
+            slots = [v.handle if resource else v._ref() for v in (var, total, squares)]
+            grad = tf.placeholder(kind, [4, 2], name=f"grad_{tag}")
+            rows = tf.placeholder(kind, [2, 2], name=f"rows_{tag}")
+            step = tf.placeholder("int64", [], name=f"step_{tag}")
+            scalars = [tf.constant(v, kind) for v in (0.5, 0.125, 0.25)]
+            keys = ["var", "gradient_accumulator", "gradient_squared_accumulator"]
+            dense = {"grad": grad, "lr": scalars[0], "l1": scalars[1], "l2": scalars[2], "global_step": step}
+            sparse = {**dense, "grad": rows, "l1": tf.constant(0, kind), "indices": tf.constant([3, 1])}
+            prefix = "Resource" if resource else ""
+            with tf.control_dependencies([getattr(ops, prefix + "ApplyAdagradDA")(**dict(zip(keys, slots)), **dense)]):
+                name = f"train_{tag}"
+                getattr(ops, prefix + "SparseApplyAdagradDA")(**dict(zip(keys, slots)), **sparse, name=name)
+            trains.append((tag, kind, name))
+            with tf.control_dependencies(None):
+                for v, n in ((var, "var"), (total, "total"), (squares, "squares")):
+                    tf.identity(v.read_value() if resource else v, name=f"{n}_{tag}/now")
+                    names.append(f"{n}_{tag}/now:0")
+    for at in range(3):
+        feeds = {}
+        for tag, kind, _ in trains:
+            feeds[f"grad_{tag}:0"] = R.normal(size=(4, 2)).astype(kind)
+            feeds[f"rows_{tag}:0"] = R.normal(size=(2, 2)).astype(kind)
+            feeds[f"step_{tag}:0"] = numpy.array(at + 1)
+        steps += [(feeds, [t for _, _, t in trains], []), ([], [], names)]
+    return steps
+
+
+def count_up_to():
+    """Values of a counter until its limit."""
+    ref, handle = variable("ref", 0, False), variable("handle", numpy.int64(-2), True)
+    ops.CountUpTo(ref=ref._ref(), limit=2, name="next")
+    ops.ResourceCountUpTo(resource=handle.handle, limit=0, T=tensorflow.int64, name="after")
+    return [([], ["init"], []), ([], [], ["next:0", "after:0"]), ([], [], ["next:0", "after:0"]), ([], [], ["next:0"])]
+
+
+def disable_copy_on_read():
+    """A variable that is read as before."""
+    v = variable("v", numpy.array([1.5, 2.5], "f4"), True)
+    with tf.control_dependencies([ops.DisableCopyOnRead(resource=v.handle)]):
+        tf.identity(v.read_value(), name="value")
+    return [([], ["init"], []), ([], [], ["value:0"])]
+
+
+CASES_OF = {"AdagradDA": adagrad_da, "CountUpTo": count_up_to, "DisableCopyOnRead": disable_copy_on_read}
+
+
+def arrays(folder, name, values):
+    numpy.savez(os.path.join(folder, name), **values)
+    return name
+
+
+def run_step(session, folder, at, feeds, targets, fetches):
+    """Runs a step in TensorFlow; the step of the case, and whether TensorFlow refuses it."""
+    step = {"targets": targets} if targets else {}
+    if len(feeds):
+        step["feeds"] = arrays(folder, f"in{at}.npz", feeds)
+    if fetches:
+        step["fetch"] = fetches
+    try:
+        values = session.run([fetches, targets], dict(feeds))[0]
+    except tensorflow.errors.OpError:
+        return step, True
+    if fetches:
+        step["expect"] = arrays(folder, f"out{at}.npz", dict(zip(fetches, values)))
+        step.update(rtol=1e-5, atol=1e-6)
+    return step, False
+
+
+def record(name, build):
+    folder = os.path.join(CASES, name)
+    os.makedirs(folder, exist_ok=True)
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        steps = build()
+        tf.group(tf.global_variables_initializer(), name="init")
+        with open(os.path.join(folder, "graph.pb"), "wb") as file:
+            file.write(graph.as_graph_def().SerializeToString())
+        done = [run_step(session, folder, at, *step) for at, step in enumerate(steps)]
+    case = {"what": f"{name}: {build.__doc__}", "from": "TensorFlow " + tensorflow.__version__, "tags": ["state"],
+            "steps": [step for step, _ in done]}
+    if done[-1][1]:
+        case["error"] = {"at": "run"}
+    with open(os.path.join(folder, "case.json"), "w", encoding="utf-8") as file:
+        json.dump(case, file, indent=2)
+        file.write("\n")
+
+
+for chosen in sys.argv[1:] or CASES_OF:
+    record(chosen, CASES_OF[chosen])
