@@ -211,6 +211,8 @@ static struct dfg_err *start_workers(struct dfg_distributed *distributed, const 
 
 struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const struct dfg_session_options *session)
 {
+	if (distributed->options.devices)
+		return start_devices(distributed, session);
 	DFG_TRY(launch(distributed, session));
 	end_launch(distributed, false);
 	return NULL;

@@ -1,5 +1,6 @@
 #include "app/test_case.h"
 
+#include "app/distributed.h"
 #include "formats/compare.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/verify/verify.h"
@@ -49,12 +50,28 @@ static struct dfg_err *run_op_case(struct dfg_case *line, struct dfg_session *se
 	return err;
 }
 
+/* On a device the graph is loaded as that of a case is. */
+static struct dfg_err *load(struct dfg_case *line, const struct dfg_test_options *options, struct dfg_facts *facts,
+	struct dfg_session_options *session)
+{
+	struct dfg_distributed *distributed = options->distributed;
+	if (!distributed || !distributed->options.devices)
+		return NULL;
+	return dfg_distributed_load(distributed, &line->graph, facts, NULL, session);
+}
+
 static struct dfg_err *verify_and_run(struct dfg_case *line, const struct dfg_test_options *options)
 {
 	struct dfg_session *session;
-	DFG_TRY(dfg_verify(&line->graph, &(struct dfg_verify_options){.unknown_ops = true}, NULL));
-	DFG_TRY(dfg_session_new(&line->graph, &options->session, &session));
-	struct dfg_err *err = run_op_case(line, session);
+	struct dfg_session_options own = options->session;
+	struct dfg_facts facts = {.arena = &line->arena};
+	struct dfg_err *err = dfg_verify(&line->graph, &(struct dfg_verify_options){.unknown_ops = true}, &facts);
+	if (!err)
+		err = load(line, options, &facts, &own);
+	dfg_facts_release(&facts);
+	DFG_TRY(err);
+	DFG_TRY(dfg_session_new(&line->graph, &own, &session));
+	err = run_op_case(line, session);
 	dfg_session_free(session);
 	return err;
 }

@@ -14,7 +14,6 @@
 
 static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 #define O run_options
-static const char *device;
 static struct dfg_devices devices;
 static struct dfg_arena devices_arena;
 static int64_t restarts;
@@ -77,9 +76,7 @@ static const struct dfg_opt training_rows[] = {
 
 static const struct dfg_opt execution_rows[] = {
 	{.rows = dfg_execution_options},
-	{"device", .takes = "NAME", .text = &device,
-		.help = "Compute on this device each node that it has a kernel for, and the others on the host: cpu, cuda or "
-				"cuda:I (cpu)."},
+	{.rows = dfg_device_options},
 	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write the times of all nodes as a Chrome trace."},
 	{"profile", .flag = &O.profile,
 		.help = "Print the time of each op and node, and its share of the machine's limit."},
@@ -186,23 +183,6 @@ static struct dfg_err *check_pairs(void)
 	return NULL;
 }
 
-/* --device, and options that cannot be used with a device. */
-static struct dfg_err *find_devices(void)
-{
-	const struct {
-		const char *option;
-		bool given;
-	} others[] = {{"hosts", dfg_shared.placement.hosts}, {"blocks", dfg_shared.blocks.blocks}, {"profile", O.profile},
-		{"place", dfg_shared.placement.place.count}, {"swap", dfg_shared.execution.swap}};
-	enum dfg_denormals denormals;
-	DFG_TRY(dfg_execution_denormals(&dfg_shared.execution, &denormals));
-	DFG_TRY(dfg_devices_find(device, denormals, &devices_arena, &devices));
-	for (size_t i = 0; i < sizeof others / sizeof *others && devices.provider; i++)
-		if (others[i].given)
-			return DFG_ERR(DFG_USAGE, "--%s cannot be used with --device %s", others[i].option, device);
-	return NULL;
-}
-
 static struct dfg_err *check_options(const char *path)
 {
 	DFG_TRY(check_needs());
@@ -215,7 +195,7 @@ static struct dfg_err *check_options(const char *path)
 	DFG_TRY(dfg_replication_check_run(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
-	return find_devices();
+	return dfg_find_devices(O.profile ? "profile" : NULL, &devices_arena, &devices);
 }
 
 /* --data, --steps and their options. */

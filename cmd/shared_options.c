@@ -64,6 +64,13 @@ const struct dfg_opt dfg_distribution_options[] = {
 	{0},
 };
 
+const struct dfg_opt dfg_device_options[] = {
+	{"device", .takes = "NAME", .text = &S.device,
+		.help = "Compute on this device each node that it has a kernel for, and the others on the host: cpu, cuda or "
+				"cuda:I (cpu)."},
+	{0},
+};
+
 const struct dfg_opt dfg_blocks_options[] = {
 	{"blocks", .takes = "B", .number = &S.blocks.blocks, .least = 1,
 		.help = "Cut parallel loops into B blocks, which alone decide the results, and run iterations that do not "
@@ -144,6 +151,21 @@ struct dfg_err *dfg_name_memory_limit(struct dfg_err *err, const char *path)
 		DFG_ERR(DFG_MEMORY, "%s (--memory-limit is %llu)", err->text, (unsigned long long)S.execution.memory_limit);
 	dfg_err_free(err);
 	return dfg_err_of_file(said, of_file ? NULL : path);
+}
+
+struct dfg_err *dfg_find_devices(const char *other, struct dfg_arena *arena, struct dfg_devices *out_devices)
+{
+	enum dfg_denormals denormals;
+	const char *clash = S.placement.hosts         ? "hosts"
+						: S.blocks.blocks         ? "blocks"
+						: S.placement.place.count ? "place"
+						: S.execution.swap        ? "swap"
+												  : other;
+	DFG_TRY(dfg_execution_denormals(&S.execution, &denormals));
+	DFG_TRY(dfg_devices_find(S.device, denormals, arena, out_devices));
+	if (clash && out_devices->provider)
+		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --device %s", clash, S.device);
+	return NULL;
 }
 
 struct dfg_err *dfg_check_blocks(void)

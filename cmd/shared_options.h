@@ -12,12 +12,14 @@ struct dfg_shared_options {
 	struct dfg_distribution distribution;
 	struct dfg_replication replication;
 	struct dfg_block_choice blocks;
+	const char *device; /* as the user names it; NULL: cpu */
 };
 extern struct dfg_shared_options dfg_shared;
 extern const struct dfg_opt dfg_execution_options[];
 extern const struct dfg_opt dfg_placement_options[];    /* --hosts, --place */
 extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those of placement */
 extern const struct dfg_opt dfg_replication_options[];
+extern const struct dfg_opt dfg_device_options[]; /* --device */
 extern const struct dfg_opt dfg_blocks_options[]; /* --blocks and those of parallel loops */
 
 /* DFG_USAGE if an option is given that requires --hosts, without it. */
@@ -28,6 +30,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_check_hosts_given(void);
  * loops.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_check_blocks(void);
+
+/*
+ * The devices that --device names. DFG_USAGE for an option that cannot be used with a device: `other`, if that is not NULL,
+ * and --hosts, --blocks, --place and --swap. Lives in the arena.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_find_devices(
+	const char *other, struct dfg_arena *arena, struct dfg_devices *out_devices);
 
 /* Enforces --memory-limit from now on. */
 void dfg_limit_memory(void);

@@ -25,6 +25,8 @@ static struct dfg_words_list tags;
 static const char *junit_path;
 static struct dfg_test_options test_options;
 static struct dfg_launch_table launch_table;
+static struct dfg_devices devices;
+static struct dfg_arena devices_arena;
 
 static const char *record_path;
 static struct dfg_run_options record_options = DFG_RUN_DEFAULTS;
@@ -56,6 +58,7 @@ static const struct dfg_opt options[] = {
 	{.rows = record_rows},
 	{.rows = dfg_remat_options},
 	{.rows = dfg_execution_options},
+	{.rows = dfg_device_options},
 	{.rows = dfg_placement_options},
 	{.rows = dfg_distribution_options},
 	{.rows = dfg_replication_options},
@@ -241,15 +244,16 @@ static void print_report(const struct report *report)
 	dfg_printf("%u passed, %u failed\n", report->all.passed, report->all.failed);
 }
 
-/* A failure to start the workers is one error, before the first case. */
+/* A failure to start the workers, or to open the device, is one error, before the first case. */
 static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 {
-	if (!dfg_shared.placement.hosts)
-		return dfg_check_hosts_given();
+	if (!dfg_shared.placement.hosts && !devices.provider)
+		return NULL;
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
 		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, NULL,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
-		&dfg_stderr, dfg_launch_table_watch(&launch_table), dfg_shared.replication.servers, false, false, 0, NULL};
+		&dfg_stderr, dfg_launch_table_watch(&launch_table), dfg_shared.replication.servers, false, false, 0,
+		devices.provider ? &devices : NULL};
 	DFG_TRY(dfg_distributed_open(&options, distributed));
 	test_options.distributed = distributed;
 	return dfg_distributed_start(distributed, &test_options.session);
@@ -265,8 +269,9 @@ static struct dfg_err *check_record(char **operands)
 		return DFG_ERR(DFG_USAGE, "--feed, --fetch, --target, --load, --init and tolerances require --record");
 	if (record_path && operands[1])
 		return DFG_ERR(DFG_USAGE, "--record records one graph, and %s is another", operands[1]);
-	if (record_path && (tags.count || junit_path || dfg_shared.placement.hosts || !strcmp(operands[0], "-")))
-		return DFG_ERR(DFG_USAGE, "--record takes a file, without --tag, --junit and --hosts");
+	if (record_path &&
+		(tags.count || junit_path || dfg_shared.placement.hosts || dfg_shared.device || !strcmp(operands[0], "-")))
+		return DFG_ERR(DFG_USAGE, "--record takes a file, without --tag, --junit, --hosts and --device");
 	return NULL;
 }
 
@@ -289,6 +294,11 @@ static struct dfg_err *test_all(char **operands, int *out_status)
 	struct dfg_distributed distributed = {0};
 	DFG_TRY(dfg_remat_policy(&test_options.remat));
 	DFG_TRY(dfg_execution_session(&dfg_shared.execution, &test_options.session));
+	DFG_TRY(dfg_check_hosts_given());
+	DFG_TRY(dfg_find_devices(NULL, &devices_arena, &devices));
+	if (devices.provider)
+		test_options.session.no_opt =
+			true; /* the host would fold constants, which are all that op cases compute with */
 	if (dfg_shared.replication.parts.count)
 		return DFG_ERR(DFG_USAGE, "--shard-variable is for dfg run and dfg partition");
 	DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, NULL, &dfg_stderr));
@@ -311,6 +321,7 @@ static struct dfg_err *test_all(char **operands, int *out_status)
 		print_report(&report);
 	*out_status = report.all.failed ? DFG_NEGATIVE : 0;
 	dfg_distributed_close(&distributed);
+	dfg_arena_release(&devices_arena);
 	dfg_junit_release(&report.junit);
 	dfg_map_release(&report.tag);
 	dfg_free(report.by_tag);

@@ -112,3 +112,14 @@ has err '--hosts cannot be used with --device cuda'
 
 # On the host, nothing of this is looked at.
 DFG_CUDA=./nothing.so "$DFG" run net.pb --feed "$feed" --device cpu >/dev/null
+
+# Recorded cases, and those of ops, whose results are the host's; the device computes them, which its loss shows.
+status 0 "$DFG" test "$ROOT/tests/ops" --device cuda
+tail -n 1 out >on_device
+"$DFG" test "$ROOT/tests/ops" | tail -n 1 | cmp - on_device
+DFG_STANDIN=poison,delay=3 "$DFG" test -q "$ROOT/tests/cases/ours" "$ROOT/tests/cases/train" --device cuda
+DFG_STANDIN=lost=1 status 1 "$DFG" test "$ROOT/tests/ops" --device cuda
+has out 'FAIL Relu6([-1, 3, 7])'
+has out 'the device is lost'
+status 2 "$DFG" test "$ROOT/tests/ops" --device cuda --hosts local:2
+has err '--hosts cannot be used with --device cuda'
