@@ -100,7 +100,7 @@ D
 python3 clients.py "$url" "$server"
 
 # Two steps that do not end occupy both threads. Of 40 requests 12 wait, half of them for older weights, and 28 are refused. When
-# the clients of the two steps are gone, those that waited are answered, by two steps: requests for different weights do not join.
+# the clients of the two steps are gone, those that waited are answered, and share steps with those for the same weights.
 cat >overload.py <<'D'
 import socket
 from kit import *
@@ -150,7 +150,7 @@ for holder in holders: # a connection that is reset ends its step at once
 got = [read(connection, i, 1) for i, connection in enumerate(waiting[:12])]
 assert [weights for status, body, weights in got] == [0] * 6 + [1] * 6, got
 steps = metric("dfg_batch_size_count") - steps
-assert steps == 2, (steps, "a step for each set of weights")
+assert 2 <= steps < 12, steps # more than two where the same weights were read again meanwhile
 D
 python3 overload.py "$url" "$server"
 stop
