@@ -48,15 +48,20 @@ output outer = Einsum([h, table], equation = "bi,ji->bj") + Einsum([table, h], e
 output diagonal = Einsum([Einsum([cut, cut], equation = "bij,bkj->bik")], equation = "bii->bi")
 output flat_product = BatchMatMulV2(h, table, adj_y = true)
 output branched = if sum(table) > 0 { h * 3 } else { -h }
+output late = h * Reshape(loop (s = 0.0) while s < 1 { next s + 1 }, []) # a step with a loop waits for a thread
+input z: f32[]
+output held = loop (s = z) while s < 1 { next s * 0.5 } # of 0: for ever
 X
 "$DFG" build rows.dfg -o rows.pb
-"$DFG" run rows.pb --feed x=zeros:f32[1,6,6,4] --feed ids=zeros:i32[1] --seed 7 --save w.safetensors >out
+"$DFG" run rows.pb --feed x=zeros:f32[1,6,6,4] --feed ids=zeros:i32[1] --feed z=f32[]:1 --seed 7 --save w.safetensors >out
 "$DFG" serve rows.pb --load w.safetensors --explain --max-batch 64 >out
-[ "$(cat out)" = "model 'rows': requests join, up to 64 rows a step" ] || { cat out; exit 1; }
+[ "$(grep -v "output 'held'" out)" = "model 'rows': requests for the other outputs join, up to 64 rows a step" ] || { cat out; exit 1; }
 
-# The clients' requests have 1, 2 or 3 rows each. The answers are those of a server that joins none.
+# The clients' requests have 1, 2 or 3 rows each. The answers are those of a server that joins none. Then 64 requests wait for the one
+# thread of the server, and share as few steps as possible.
 cat >clients.py <<'X'
 import concurrent.futures, http.client, io, random, struct, sys, zipfile
+from serve_kit import connect, hold, metric, release, until
 def npy(dtype, shape, data):
     head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (dtype, shape)
     head += " " * (63 - (len(head) + 10) % 64) + "\n"
@@ -70,7 +75,7 @@ def body(i):
         z.writestr("ids.npy", npy("<i4", "(%d,)" % rows, struct.pack("<%di" % rows, *[r.randrange(50) for _ in range(rows)])))
     return out.getvalue()
 def client(url, i, n):
-    connection = http.client.HTTPConnection(url.split("//")[1], timeout=60)
+    connection = connect(url)
     answers = []
     for k in range(n):
         connection.request("POST", "/run", body(100 * i + k))
@@ -83,16 +88,27 @@ with concurrent.futures.ThreadPoolExecutor(clients) as pool:
     shared = list(pool.map(lambda i: client(url, i, n), range(clients)))
 for i in range(clients):
     assert client(alone, i, n) == shared[i], i
+
+if clients == 64:
+    held = hold(url, 1, "/run?feed=z&fetch=held", npy("<f4", "()", bytes(4)))
+    steps, rows = metric(url, "dfg_batch_size_count"), metric(url, "dfg_batch_size_sum")
+    waiting = [connect(url) for i in range(clients)]
+    for i, connection in enumerate(waiting):
+        connection.request("POST", "/run", body(100 * i))
+    until(lambda: metric(url, "dfg_queue_length") == clients)
+    release(held)
+    for i, connection in enumerate(waiting):
+        assert connection.getresponse().read() == shared[i][0], i
+    # 127 rows, of which a step has at most 64.
+    steps, rows = metric(url, "dfg_batch_size_count") - steps, metric(url, "dfg_batch_size_sum") - rows
+    assert (steps, rows) == (2, 127), (steps, rows)
 X
 start rows.pb --load w.safetensors --max-batch 1
 one=$url one_server=$server
-start rows.pb --load w.safetensors --max-batch 64 --max-delay 5
+start rows.pb --load w.safetensors --max-batch 64 --max-delay 5 --threads 1
 python3 clients.py "$url" "$one" 1 3
 python3 clients.py "$url" "$one" 7 3
 python3 clients.py "$url" "$one" 64 2
-# Steps were shared: their rows are more than those of any request.
-ask 200 "$url/metrics"
-awk '/^dfg_batch_size_sum/ {rows = $2} /^dfg_batch_size_count/ {steps = $2} END {exit !(rows > 4 * steps)}' answer
 ask 200 "$one/metrics"
 awk '/^dfg_batch_size_sum/ {rows = $2} /^dfg_batch_size_count/ {steps = $2} END {exit !(rows <= 3 * steps)}' answer
 stop
@@ -182,7 +198,7 @@ input ids: i32[batch]
 output y = GatherV2([10.0, 20.0, 30.0], ids, 0)
 X
 "$DFG" build lookup.dfg -o lookup.pb
-start lookup.pb --max-delay 500 --max-batch 3
+start lookup.pb --max-delay 60000 --max-batch 3
 pids=
 for id in 1 9 2; do
 	curl -sS -o "answer.$id" -w '%{http_code}' "$url/v1/models/lookup:predict" -d "{\"instances\":[$id]}" >"code.$id" &
@@ -195,54 +211,50 @@ has answer.2 '{"predictions":[30]}'
 has answer.9 '9'
 stop
 
-# A connection with many requests does not delay the others: the connections are served in turn.
-cat >slow.pbtxt <<'X'
-node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
-node { name: "y" op: "Dfg>Sleep" input: "x" attr { key: "T" value { type: DT_FLOAT } } attr { key: "ms" value { i: 150 } } }
+# A connection with many requests does not delay the others: the connections are served in turn. Each answer is its place in the order
+# of the steps, which wait until all requests have come.
+cat >turns.dfg <<'X'
+input x: f32[]
+v = VariableV2(shape = [], dtype = f32)
+Assign(v, 0.0)
+output turn = AssignAdd(v, x)
 X
-start slow.pbtxt --fetch y --threads 1
+cat >long.dfg <<'X'
+input x: f32[]
+output held = loop (s = x) while s < 2 { next s * 0.5 } # of 1: for ever
+output quick = x + 1
+X
+start turns.dfg long.dfg --threads 1 --stateful
 python3 - "$url" <<'X'
-import http.client, socket, sys, time
-host, port = sys.argv[1].split("//")[1].split(":")
+import json, sys
+from serve_kit import *
+url = sys.argv[1]
 def frame(kind, flags, stream, payload=b""):
     return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
-path, body = b"/v1/models/slow:predict", b'{"inputs":1}'
+path, body = b"/v1/models/turns:predict", b'{"inputs":1}'
 head = b"\x83\x86\x04" + bytes([len(path)]) + path + b"\x41\x09localhost"
+held = hold(url, 1, "/v1/models/long:predict", '{"inputs":{"x":1}}')
+host, port = url.split("//")[1].split(":")
 many = socket.create_connection((host, int(port)))
-many.settimeout(20)
 many.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0)
     + b"".join(frame(1, 4, 2 * i + 1, head) + frame(0, 1, 2 * i + 1, body) for i in range(8)))
-def waiting():
-    metrics = http.client.HTTPConnection(host, int(port))
-    metrics.request("GET", "/metrics")
-    return int([line for line in metrics.getresponse().read().decode().split("\n") if line.startswith("dfg_queue_length{")][0].split()[-1])
-while not 5 <= waiting() <= 7:
-    time.sleep(0.01)
-one = http.client.HTTPConnection(host, int(port))
-one.request("POST", path.decode(), body)
-assert one.getresponse().status == 200
-assert waiting() >= 2, "a connection with 8 requests had all its turns first"
-got, ends = b"", 0
-while ends < 8:
-    got += many.recv(65536)
-    while len(got) >= 9 and len(got) >= 9 + int.from_bytes(got[:3], "big"):
-        ends += got[3] == 0 and got[4] & 1
-        got = got[9 + int.from_bytes(got[:3], "big"):]
+waits = 'dfg_queue_length{model="turns"'
+until(lambda: metric(url, waits) == 8)
+others = [connect(url) for i in range(2)]
+for i, other in enumerate(others):
+    other.request("POST", path.decode(), body)
+    until(lambda: metric(url, waits) == 9 + i)
+release(held)
+assert [json.load(other.getresponse())["outputs"] for other in others] == [2, 3]
 X
 stop
 
 # A deadline, and a client that goes, end a step that runs: the thread is free for the next request at once.
-cat >long.dfg <<'X'
-input x: f32[]
-output y = loop (s = x) for i in 0..2000000000 { next s * 0.999 + 1 }
-output quick = x + 1
-X
-"$DFG" build long.dfg -o long.pb
-start long.pb --threads 1
+start long.dfg --threads 1
 none_runs() { curl -sS "$url/metrics" | grep -q '^dfg_steps_running 0$'; }
 one_runs() { curl -sS "$url/metrics" | grep -q '^dfg_steps_running 1$'; }
 x='{"name":"x","datatype":"FP32","shape":[],"data":[1]}'
-long="{\"inputs\":[$x],\"outputs\":[{\"name\":\"y\"}]}"
+long="{\"inputs\":[$x],\"outputs\":[{\"name\":\"held\"}]}"
 ask 504 -H 'X-Timeout: 0.2' "$url/v2/models/long/infer" -d "$long"
 has answer 'the deadline of the request passed'
 within none_runs

@@ -21,10 +21,11 @@ for seed in 1 2; do
 done
 cp w1.safetensors live.safetensors
 start mlp.pb:live.safetensors --max-batch 8 --max-delay 0.5 --queue 12 --threads 2
-cat >kit.py <<'D'
+cat >arrays.py <<'D'
 import http.client, os, shutil, signal, struct, sys, time
 
-host, pid = sys.argv[1].split("//")[1], int(sys.argv[2])
+url, pid = sys.argv[1], int(sys.argv[2])
+host = url.split("//")[1]
 rows = {name: open(name + ".npy", "rb").read() for name in ("x", "y1", "y2")}
 x, y = rows["x"][-150 * 40 * 4 :], [rows[name][-150 * 10 * 4 :] for name in ("y1", "y2")]
 
@@ -54,7 +55,7 @@ def replace(turn):
 D
 cat >clients.py <<'D'
 import collections, random, threading
-from kit import *
+from arrays import *
 
 wrong = []
 
@@ -102,22 +103,8 @@ python3 clients.py "$url" "$server"
 # Two steps that do not end occupy both threads. Of 40 requests 12 wait, half of them for older weights, and 28 are refused. When
 # the clients of the two steps are gone, those that waited are answered, and share steps with those for the same weights.
 cat >overload.py <<'D'
-import socket
-from kit import *
-
-
-def metric(name):
-    connection = http.client.HTTPConnection(host)
-    connection.request("GET", "/metrics")
-    lines = connection.getresponse().read().decode().split("\n")
-    return int([line for line in lines if line.startswith(name)][0].split()[-1])
-
-
-def until(condition):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, (metric("dfg_queue_length"), metric("dfg_steps_running"))
-        time.sleep(0.01)
+from serve_kit import *
+from arrays import *
 
 
 def load(weights):
@@ -127,29 +114,24 @@ def load(weights):
     until(lambda: os.kill(pid, signal.SIGHUP) or open("talk").read().count("\n") >= said + 2)
 
 
-until(lambda: metric("dfg_steps_running") == 0)
+until(lambda: metric(url, "dfg_steps_running") == 0)
 load(0)
-holders = [http.client.HTTPConnection(host) for i in range(2)]
-for holder in holders:
-    holder.request("POST", "/run?feed=z&fetch=held", npy(bytes(4), ()))
-until(lambda: metric("dfg_steps_running") == 2)
-steps = metric("dfg_batch_size_count")
+holders = hold(url, 2, "/run?feed=z&fetch=held", npy(bytes(4), ()))
+steps = metric(url, "dfg_batch_size_count")
 waiting = [http.client.HTTPConnection(host) for i in range(40)]
 for i, connection in enumerate(waiting):
     if i == 6:
-        until(lambda: metric("dfg_queue_length") == 6)
+        until(lambda: metric(url, "dfg_queue_length") == 6)
         load(1)
     ask(connection, "late", i, 1)
     if i >= 12:
-        until(lambda: metric("dfg_queue_length") == 12)
+        until(lambda: metric(url, "dfg_queue_length") == 12)
         status, body, weights = read(connection, i, 1)
         assert status == 429, (i, status, body)
-for holder in holders: # a connection that is reset ends its step at once
-    holder.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    holder.sock.close()
+release(holders)
 got = [read(connection, i, 1) for i, connection in enumerate(waiting[:12])]
 assert [weights for status, body, weights in got] == [0] * 6 + [1] * 6, got
-steps = metric("dfg_batch_size_count") - steps
+steps = metric(url, "dfg_batch_size_count") - steps
 assert 2 <= steps < 12, steps # more than two where the same weights were read again meanwhile
 D
 python3 overload.py "$url" "$server"

@@ -5,7 +5,7 @@
 
 cat >count.dfg <<'D'
 input n: i32[]
-output y = loop (i = 0) while i < n { next i + 1 }
+output y = loop (i = 0) while i < n { next (i + 1) % 1024 } # of 1024 or more: for ever
 output z = sum(fill([n], 1.0))
 output w = n * 2
 D
@@ -20,12 +20,15 @@ for i in 1 2 3 4 5 6 7 8; do
 	predict $i w $((2 * i))
 done
 curl -sS -o long "$url/v2/models/count/infer" \
-	-d '{"inputs":[{"name":"n","datatype":"INT32","shape":[],"data":[1000000000]}],"outputs":[{"name":"y"}]}' &
-is_running() { curl -sS "$url/metrics" | grep -q '^dfg_steps_running 1$'; }
-within is_running
+	-d '{"inputs":[{"name":"n","datatype":"INT32","shape":[],"data":[1024]}],"outputs":[{"name":"y"}]}' &
+client=$!
+running() { # COUNT
+	curl -sS "$url/metrics" | grep -q "^dfg_steps_running $1\$"
+}
+within running 1
 ask 200 "$url/v2"
 [ ! -s long ]
-wait $!
-has long '"data":[1000000000]'
+kill "$client"
+within running 0
 predict 9 w 18
 stop
