@@ -80,18 +80,22 @@ static void on_signal(int number)
 	errno = error;
 }
 
-/* Signals that were ignored at program start, as under nohup, stay ignored. */
-static struct dfg_err *catch_signals(void)
+/* A signal that was ignored at program start, as under nohup, stays ignored. */
+static void catch_signal(int number)
 {
-	static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	struct sigaction old;
+	if (!sigaction(number, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
+/* Before the models are open, which may take long: a HUP meanwhile has them read again then. Others end the program at once. */
+static struct dfg_err *catch_reloads(void)
+{
 	wake = eventfd(0, EFD_CLOEXEC);
 	if (wake < 0)
 		return DFG_ERR(DFG_MEMORY, "cannot create a descriptor: %s", strerror(errno));
-	for (int i = 0; i < 3; i++) {
-		struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
-		if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(caught[i], &action, NULL);
-	}
+	catch_signal(SIGHUP);
 	return NULL;
 }
 
@@ -150,7 +154,8 @@ static struct dfg_err *explain(const struct dfg_serving *serving)
 
 static struct dfg_err *run_server(struct dfg_serving *serving)
 {
-	DFG_TRY(catch_signals());
+	catch_signal(SIGINT);
+	catch_signal(SIGTERM);
 	DFG_TRY(dfg_serving_listen(serving));
 	DFG_TRY(say_hello(serving));
 	wait_for_signals(serving);
@@ -168,6 +173,8 @@ static struct dfg_err *serve_models(char **operands)
 	O.timeout = dfg_shared.execution.timeout > 0 ? dfg_shared.execution.timeout : 30;
 	O.report = &dfg_stderr;
 	dfg_limit_memory();
+	if (!explains)
+		DFG_TRY(catch_reloads());
 	DFG_TRY(dfg_serving_open(&O, &serving));
 	struct dfg_err *err = explains ? explain(serving) : run_server(serving);
 	dfg_serving_free(serving);

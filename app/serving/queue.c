@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+static const uint64_t LOOK_NS =
+	250000000; /* the time after which waiting jobs are looked at for clients that are gone */
+
 /*
  * Jobs of a model wait in the order of their rounds: a connection with many requests has one in each round, so that it
  * does not delay those of others. The current round is that of the last job taken.
@@ -27,8 +30,8 @@ static void push_job(struct dfg_served *served, struct dfg_serving_job *job)
 	served->waiting++;
 }
 
-/* Takes out the job at *at. */
-static struct dfg_serving_job *take_at(struct dfg_served *served, struct dfg_serving_job **at)
+/* Takes the job at *at out of the list. */
+static struct dfg_serving_job *unlink_at(struct dfg_served *served, struct dfg_serving_job **at)
 {
 	struct dfg_serving_job *job = *at;
 	*at = job->next;
@@ -36,6 +39,13 @@ static struct dfg_serving_job *take_at(struct dfg_served *served, struct dfg_ser
 		served->last = at;
 	job->next = NULL;
 	served->waiting--;
+	return job;
+}
+
+/* The same, for a step. */
+static struct dfg_serving_job *take_at(struct dfg_served *served, struct dfg_serving_job **at)
+{
+	struct dfg_serving_job *job = unlink_at(served, at);
 	if (job->round > served->round)
 		served->round = job->round;
 	return job;
@@ -57,7 +67,53 @@ bool dfg_serving_push(struct dfg_serving_job *job)
 	serving->jobs++;
 	pthread_mutex_unlock(&serving->lock);
 	serving->pushed++;
+	if (job->deadline_ns && job->deadline_ns < serving->look_ns)
+		serving->look_ns = job->deadline_ns;
 	return true;
+}
+
+/* Takes the jobs out that nobody waits for any more, lowers *until to the next deadline, and returns the number of them. */
+static uint64_t unlink_late(struct dfg_served *served, struct dfg_serving_job **out_late, uint64_t *until)
+{
+	uint64_t count = 0;
+	pthread_mutex_lock(&served->lock);
+	for (struct dfg_serving_job **at = &served->first; *at;) {
+		struct dfg_serving_job *job = *at;
+		struct dfg_err *err = dfg_job_check_time(job);
+		if (err) {
+			dfg_err_free(err);
+			*out_late = unlink_at(served, at);
+			out_late = &(*out_late)->next;
+			count++;
+			continue;
+		}
+		if (job->deadline_ns && job->deadline_ns < *until)
+			*until = job->deadline_ns;
+		at = &job->next;
+	}
+	pthread_mutex_unlock(&served->lock);
+	return count;
+}
+
+/* Refuses the jobs whose deadline passed or whose client is gone while all threads are busy, so that they hold no place. */
+static void refuse_late(struct dfg_serving *serving)
+{
+	uint64_t count = 0;
+	serving->look_ns = dfg_now() + LOOK_NS;
+	for (size_t i = 0; i < serving->n_served; i++) {
+		struct dfg_serving_job *late = NULL;
+		count += unlink_late(&serving->served[i], &late, &serving->look_ns);
+		for (struct dfg_serving_job *next; late; late = next) {
+			next = late->next;
+			dfg_job_refuse(late, 0, dfg_job_check_time(late));
+		}
+	}
+	if (!count)
+		return;
+	pthread_mutex_lock(&serving->lock);
+	serving->jobs -= count;
+	pthread_cond_broadcast(&serving->work); /* threads that end wait for the last job to go */
+	pthread_mutex_unlock(&serving->lock);
 }
 
 /* The rows of the jobs that could share a step with the first one, itself included, up to the limit. */
@@ -122,15 +178,18 @@ static bool run_quick(struct dfg_served *served)
 }
 
 /* A thread is woken for each job that this one does not run itself. */
-void dfg_serving_settle(void *arg)
+uint64_t dfg_serving_settle(void *arg)
 {
 	struct dfg_serving *serving = arg;
+	if (dfg_now() >= serving->look_ns)
+		refuse_late(serving);
 	for (size_t i = 0; i < serving->n_served && serving->pushed; i++)
 		while (run_quick(&serving->served[i]))
 			;
 	for (int i = 0; i < serving->pushed && i < serving->n_threads; i++)
 		pthread_cond_signal(&serving->work);
 	serving->pushed = 0;
+	return serving->look_ns;
 }
 
 /*

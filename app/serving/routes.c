@@ -77,17 +77,29 @@ void dfg_serving_refuse(
 	put_refusal(request, status, why, out_answer);
 }
 
+/* The methods of a path, by its form, also where the model is unknown. */
+static const char *methods_of(const char *path)
+{
+	size_t length = strlen(path), models = strlen("/v1/models/");
+	bool is_model = !strncmp(path, "/v1/models/", models) || !strncmp(path, "/v2/models/", models);
+	bool is_infer = is_model && length >= 6 && !strcmp(path + length - 6, "/infer");
+	if (!strcmp(path, "/trace"))
+		return "allow: GET";
+	if (is_infer || (is_model && strchr(path + models, ':')) || !strncmp(path, "/run", 4) ||
+		!strncmp(path, "/stream", 7) || !strncmp(path, "/inference.", 11) || !strncmp(path, "/tensorflow.", 12))
+		return "allow: POST";
+	return "allow: GET, HEAD";
+}
+
 /* The field that an error must have. */
-static const char *field_of(int status, const char *method)
+static const char *field_of(int status, const char *path)
 {
 	static const struct {
 		int status;
 		const char *field;
 	} fields[] = {{401, "www-authenticate: Bearer"}, {429, "retry-after: 1"}, {503, "retry-after: 1"}};
-	if (status == 405 && !strcmp(method, "POST"))
-		return "allow: GET, HEAD";
 	if (status == 405)
-		return !strcmp(method, "GET") || !strcmp(method, "HEAD") ? "allow: POST" : "allow: GET, HEAD, POST";
+		return methods_of(path);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (fields[i].status == status)
 			return fields[i].field;
@@ -101,7 +113,7 @@ void dfg_serving_reply(
 		dfg_text_release(&answer->body);
 		answer->status = 503;
 	}
-	const char *field = answer->is_grpc ? NULL : field_of(answer->status, request->method);
+	const char *field = answer->is_grpc ? NULL : field_of(answer->status, request->path);
 	if (field)
 		snprintf(answer->field, sizeof answer->field, "%s", field);
 	answer->with_head = !strcmp(request->method, "HEAD");

@@ -82,9 +82,10 @@ struct dfg_serving {
 	int n_threads;
 	pthread_mutex_t lock; /* with `work`: guards `jobs` and `stop` */
 	pthread_cond_t work;
-	uint64_t jobs;   /* that wait, of all models */
-	int pushed;      /* jobs of which no thread was told yet; of the web server's thread */
-	int64_t streams; /* that wait or run, of all models; guarded by `lock` */
+	uint64_t jobs;    /* that wait, of all models */
+	int pushed;       /* jobs of which no thread was told yet; of the web server's thread */
+	uint64_t look_ns; /* time at which a waiting job may be late; of the web server's thread */
+	int64_t streams;  /* that wait or run, of all models; guarded by `lock` */
 	bool stop;
 	struct dfg_serving_recorder *recorder; /* of the trace that is being recorded; guarded by `lock` */
 	pthread_cond_t traced;                 /* with `lock`: a step of the trace has ended, or the recorder */
@@ -168,7 +169,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_serving_start(struct dfg_serving *serving);
 void dfg_serving_stop(struct dfg_serving *serving);
 /* False: the queue is full. On the web server's thread, which then calls dfg_serving_settle(): it wakes those who run jobs. */
 bool dfg_serving_push(struct dfg_serving_job *job);
-void dfg_serving_settle(void *arg);
+uint64_t dfg_serving_settle(void *arg);
 
 /* Lets the next step of a model that writes state run. */
 void dfg_served_end_turn(struct dfg_served *served);

@@ -24,8 +24,11 @@ struct dfg_web_options {
 	uint32_t timeout_ms; /* from the first byte of a request to its last (408), and for a client that does not read */
 	/* Called on the server's thread, which it must not block, for each complete request. */
 	void (*handle)(void *arg, struct dfg_web_request *request);
-	/* Called on that thread after requests were handed over, one or several that came together. NULL: nobody is told. */
-	void (*settle)(void *arg);
+	/*
+	 * Called on that thread after requests were handed over, one or several that came together, and when the time of dfg_now()
+	 * has come that it returned. NULL: nobody is told.
+	 */
+	uint64_t (*settle)(void *arg);
 	/*
 	 * Makes the answer to a request that the server itself refuses with this status, in the form that its client expects.
 	 * `request` has the fields that have come; NULL: it has not been understood.

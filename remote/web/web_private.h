@@ -92,6 +92,7 @@ struct dfg_web {
 	size_t bodies;    /* bytes of bodies that are held */
 	size_t answers;   /* bytes of answers that are held */
 	uint64_t tick_ns;
+	uint64_t settle_ns;   /* of dfg_now(), at which options.settle is due */
 	uint64_t drain_ns;    /* of dfg_now(), at which the server began to end; 0: it has not */
 	uint64_t lull_ns;     /* until then the thread looks for pieces by itself, every millisecond */
 	pthread_mutex_t lock; /* guards `answered`, `naps`, the pieces of answers, and options.tls */

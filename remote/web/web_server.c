@@ -185,10 +185,16 @@ static void handle_event(struct dfg_web *web, const struct epoll_event *event)
 		dfg_web_connection_event((struct dfg_web_connection *)(uintptr_t)event->data.u64, event->events);
 }
 
-static void settle(const struct dfg_web *web)
+static void settle(struct dfg_web *web)
 {
 	if (web->options.settle)
-		web->options.settle(web->options.arg);
+		web->settle_ns = web->options.settle(web->options.arg);
+}
+
+static int milliseconds_until(uint64_t then)
+{
+	uint64_t now = dfg_now(), left = then > now ? (then - now + 999999) / 1000000 : 0;
+	return left < DFG_WEB_TICK_MS ? (int)left : DFG_WEB_TICK_MS;
 }
 
 /*
@@ -199,7 +205,7 @@ static int milliseconds_to_wait(struct dfg_web *web)
 {
 	pthread_mutex_lock(&web->lock);
 	web->naps = !web->answered && dfg_now() < web->lull_ns;
-	int wait = web->answered ? 0 : web->naps ? 1 : DFG_WEB_TICK_MS;
+	int wait = web->answered ? 0 : web->naps ? 1 : milliseconds_until(web->settle_ns);
 	pthread_mutex_unlock(&web->lock);
 	return wait;
 }
@@ -292,6 +298,7 @@ struct dfg_err *dfg_web_new(const struct dfg_web_options *options, struct dfg_we
 		return dfg_no_memory("the server");
 	web->options = *options;
 	web->fd = web->epoll = web->wake = -1;
+	web->settle_ns = UINT64_MAX;
 	web->last_answered = &web->answered;
 	pthread_mutex_init(&web->lock, NULL);
 	dfg_web_stream_init(web);

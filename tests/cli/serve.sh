@@ -354,34 +354,58 @@ status 69 "$DFG" serve two.pb --port "${url##*:}"
 has err 'cannot listen on'
 stop
 
-# A queue that is full, and a deadline: requests wait for a model whose steps take 0.8 s.
-cat >slow.pbtxt <<'X'
-node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
-node { name: "y" op: "Dfg>Sleep" input: "x" attr { key: "T" value { type: DT_FLOAT } } attr { key: "ms" value { i: 800 } } }
+# A queue that is full, a deadline and a client that leaves, while a step without end occupies the only thread.
+cat >slow.dfg <<'X'
+input x: f32[]
+output held = loop (s = x) while s < 1 { next s * 0.5 } # of 0: for ever
+output late = loop (i = 0.0) while i < x { next i + 1 }
+output rested = Dfg>Sleep(x, ms = 800)
 X
-start slow.pbtxt --fetch y --threads 1 --queue 1
-request='{"inputs":1}'
-slow() { # NAME CURL-ARGUMENTS...: the status is in the file NAME
-	name=$1
-	shift
-	curl -sS -o /dev/null -w '%{http_code}' "$@" "$url/v1/models/slow:predict" -d "$request" >"$name" &
+start slow.dfg --threads 1 --queue 1
+request() { # OUTPUT X
+	echo "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[],\"data\":[$2]}],\"outputs\":[{\"name\":\"$1\"}]}"
 }
-is_queued() { curl -sS "$url/metrics" | grep -q '^dfg_queue_length{[^}]*} 1$'; }
-slow first
-sleep 0.1
-slow second
-within is_queued
-ask 429 -D head "$url/v1/models/slow:predict" -d "$request"
+slow() { # FILE OUTPUT X: the client is $client, the status is in the file
+	curl -sS -o /dev/null -w '%{http_code}' "$url/v2/models/slow/infer" -d "$(request "$2" "$3")" >"$1" &
+	client=$!
+}
+waiting() { # COUNT
+	curl -sS "$url/metrics" | grep -q "^dfg_queue_length{[^}]*} $1\$"
+}
+is_running() { curl -sS "$url/metrics" | grep -q '^dfg_steps_running 1$'; }
+slow held held 0
+holder=$client
+within is_running
+ask 504 -H 'X-Timeout: 0.2' "$url/v2/models/slow/infer" -d "$(request late 1)"
+has answer 'the deadline of the request passed'
+slow left late 1
+within waiting 1
+ask 429 -D head "$url/v2/models/slow/infer" -d "$(request late 1)"
 grep -qi '^retry-after: ' head
-wait $!
-slow third
-sleep 0.1
-ask 504 -H 'X-Timeout: 0.05' "$url/v1/models/slow:predict" -d "$request"
-wait $!
+kill "$client"
+within waiting 0
+slow answered late 1
+within waiting 1
+kill "$holder"
+wait "$client"
+[ "$(cat answered)" = 200 ]
 # TERM answers what has come.
-slow last
-has_come() { [ -s last ] || curl -sS "$url/metrics" | grep -q '^dfg_steps_running 1$'; }
+slow last rested 1
+has_come() { [ -s last ] || is_running; }
 within has_come
 stop
-within test -s last
-[ "$(cat first) $(cat second) $(cat third) $(cat last)" = '200 200 200 200' ]
+wait "$client"
+[ "$(cat last)" = 200 ]
+
+# HUP while the models are still being read is remembered: they are read again as soon as the server listens.
+mkfifo graph.dfg
+"$DFG" serve graph.dfg --port 0 >hello.graph 2>talk &
+server=$!
+exec 5>graph.dfg # until the server reads
+kill -HUP "$server"
+cat two.dfg >&5
+exec 5>&-
+within test -s hello.graph
+cat two.dfg >graph.dfg
+within grep -q "model 'graph' has version 1" talk
+stop

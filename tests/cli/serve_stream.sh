@@ -5,10 +5,11 @@
 cat >count.dfg <<'X'
 input n: i32[]
 const pause = 0
+const most = 40
 input x: f32[2]
 h, _, squares, twice = loop (h = 0, now = 0.0) for t in 0..n {
 	rested = Dfg>Sleep(now, ms = pause)
-	assert t < 40, "too far"
+	assert t < most, "too far"
 	yield t * t
 	yield rested * x
 	next h + t, rested + 1
@@ -19,7 +20,7 @@ output total = h
 output plain = x + 1
 X
 "$DFG" build count.dfg -o count.pb
-"$DFG" build count.dfg -D pause=400 -o slow.pb
+"$DFG" build count.dfg -D pause=20 -D most=2000000000 -o slow.pb
 start count.pb slow.pb --max-streams 2
 n() { # N
 	echo "{\"inputs\":[{\"name\":\"n\",\"datatype\":\"INT32\",\"shape\":[],\"data\":[$1]},{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[2],\"data\":[1,2]}]}"
@@ -56,39 +57,33 @@ ask 200 "$url/stream/count" -d "$(n 0)"
 ask 200 "$url/stream/count" -d "$(n 30)"
 [ "$(sed -n 's/.*"squares"[^[]*\[\],"data":\[\([0-9]*\)\].*/\1/p' answer | tr '\n' ' ')" = "$(for i in $(seq 0 29); do printf '%d ' $((i * i)); done)" ]
 
-# Events arrive while the loop runs, and a client that goes away ends the step, all of which would take 8 s.
-idle() {
+# Events arrive while the loop runs, and a client that goes away ends the step, all of which would take a year.
+running() { # STREAMS STEPS
 	curl -sS "$url/metrics" >metrics
-	grep -q '^dfg_streams 0$' metrics && grep -q '^dfg_steps_running 0$' metrics
+	grep -q "^dfg_streams $1\$" metrics && grep -q "^dfg_steps_running $2\$" metrics
 }
 for protocol in --http1.1 --http2-prior-knowledge; do
-	curl -sSN "$protocol" "$url/stream/slow" -d "$(n 20)" >slow &
+	curl -sSN "$protocol" "$url/stream/slow" -d "$(n 2000000000)" >slow &
 	client=$!
 	within grep -q '"data":\[1\]' slow
-	never grep -q done slow
 	kill "$client"
 	wait "$client" || true
-	started=$(date +%s%N)
-	within idle
-	[ $(($(date +%s%N) - started)) -lt 4000000000 ] || { echo "the step went on without its client"; exit 1; }
+	within running 0 0
 done
 
 # More streams than allowed at once are refused; other requests are answered meanwhile.
-curl -sSN "$url/stream/slow" -d "$(n 6)" >one &
+curl -sSN "$url/stream/slow" -d "$(n 2000000000)" >one &
 first=$!
-curl -sSN --http2-prior-knowledge "$url/stream/slow" -d "$(n 6)" >two &
+curl -sSN --http2-prior-knowledge "$url/stream/slow" -d "$(n 2000000000)" >two &
 second=$!
-both() {
-	curl -sS "$url/metrics" | grep -q '^dfg_streams 2$'
-}
-within both
+within running 2 2
 ask 429 "$url/stream/count" -d "$(n 1)"
 has answer 'there are already 2 streams'
 ask 200 "$url/v2/models/count/infer" -d "$(n 2)"
-wait "$first"
-wait "$second"
-has one 'event: done'
-cmp one two
+kill "$first" "$second"
+wait "$first" || true
+wait "$second" || true
+within running 0 0
 
 # A failure before the first event has its status, one after it is an event.
 ask 422 "$url/stream/count" -d '{"inputs":[]}'
@@ -106,7 +101,7 @@ ask 200 "$url/stream/count" -d "$(n 50)"
 has answer 'event: error'
 tail -n 2 answer >end
 has end 'too far'
-ask 200 -H 'X-Timeout: 0.7' "$url/stream/slow" -d "$(n 20)"
+ask 200 -H 'X-Timeout: 2' "$url/stream/slow" -d "$(n 2000000000)"
 tail -n 2 answer >end
 has end 'the deadline of the request passed'
 curl -sS "$url/metrics" >metrics
@@ -116,7 +111,7 @@ has metrics 'dfg_requests_total{model="slow",protocol="stream",code="504"} 1'
 never grep -q '^dfg_stream_events_total{model="count"} 0' metrics
 
 # TERM waits for the end of a stream, as for other answers.
-curl -sSN "$url/stream/slow" -d "$(n 6)" >rest &
+curl -sSN "$url/stream/slow" -d "$(n 50)" >rest &
 client=$!
 within grep -q '"data":\[1\]' rest
 stop
@@ -157,7 +152,7 @@ for protocol in 1 2; do
 	python3 client.py 127.0.0.1 "${url##*:}" "$protocol" >reads &
 	client=$!
 	within grep -q read reads
-	within idle
+	within running 0 0
 	[ "$(resident)" -lt 300000000 ] || { echo "the server holds what the client does not read: $(resident)"; exit 1; }
 	kill "$client"
 	wait "$client" || true
