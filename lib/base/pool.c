@@ -65,6 +65,20 @@ static void wait(struct dfg_event *event, uint32_t seen, const struct timespec *
 	sleep_on(event, seen, until);
 }
 
+/*
+ * Threads that end their parts of a job at the same time meet here; what they do under the lock takes less time than to
+ * put one of them to sleep.
+ */
+static void lock(struct dfg_pool *pool)
+{
+	for (int i = 0; i < SPINS / 10; i++) {
+		if (!pthread_mutex_trylock(&pool->lock))
+			return;
+		dfg_pause_briefly();
+	}
+	pthread_mutex_lock(&pool->lock);
+}
+
 static struct timespec time_of(uint64_t ns)
 {
 	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
@@ -99,11 +113,17 @@ void dfg_event_sleep(struct dfg_event *event, uint32_t seen, uint64_t ns)
 	sleep_on(event, seen, ns ? &until : NULL);
 }
 
-void dfg_event_signal(struct dfg_event *event)
+/* Wakes as many sleepers as `most`. */
+static void signal_some(struct dfg_event *event, uint32_t most)
 {
 	atomic_fetch_add(&event->word, 1);
 	if (atomic_load(&event->sleepers))
-		futex(&event->word, FUTEX_WAKE, INT_MAX, NULL);
+		futex(&event->word, FUTEX_WAKE, most, NULL);
+}
+
+void dfg_event_signal(struct dfg_event *event)
+{
+	signal_some(event, INT_MAX);
 }
 
 static void work_on(struct job *job)
@@ -130,7 +150,7 @@ static bool do_something(struct dfg_pool *pool)
 		atomic_fetch_add(&job->workers, 1);
 		pthread_mutex_unlock(&pool->lock);
 		work_on(job);
-		pthread_mutex_lock(&pool->lock);
+		lock(pool);
 		delist(pool, job);
 		if (atomic_fetch_sub(&job->workers, 1) == 1)
 			dfg_event_signal(&pool->done);
@@ -143,7 +163,7 @@ static bool do_something(struct dfg_pool *pool)
 		pool->last_task = &pool->tasks;
 	pthread_mutex_unlock(&pool->lock);
 	task->begin(task);
-	pthread_mutex_lock(&pool->lock);
+	lock(pool);
 	return true;
 }
 
@@ -151,7 +171,7 @@ static void *live(void *arg)
 {
 	struct dfg_pool *pool = arg;
 	(void)dfg_float_mode_set(pool->denormals);
-	pthread_mutex_lock(&pool->lock);
+	lock(pool);
 	thread_number = ++pool->named;
 	while (!pool->stop) {
 		uint32_t seen = atomic_load(&pool->work.word);
@@ -159,7 +179,7 @@ static void *live(void *arg)
 			continue;
 		pthread_mutex_unlock(&pool->lock);
 		dfg_event_wait(&pool->work, seen);
-		pthread_mutex_lock(&pool->lock);
+		lock(pool);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
@@ -199,7 +219,7 @@ void dfg_pool_free(struct dfg_pool *pool)
 {
 	if (!pool)
 		return;
-	pthread_mutex_lock(&pool->lock);
+	lock(pool);
 	pool->stop = true;
 	dfg_event_signal(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
@@ -238,14 +258,14 @@ void dfg_pool_parallel(struct dfg_pool *pool, int64_t n, void (*part)(void *arg,
 		return;
 	}
 	struct job job = {.part = part, .arg = arg, .n = n};
-	pthread_mutex_lock(&pool->lock);
+	lock(pool);
 	start(pool);
 	job.next = pool->jobs;
 	pool->jobs = &job;
 	pthread_mutex_unlock(&pool->lock);
-	dfg_event_signal(&pool->work);
+	signal_some(&pool->work, n < pool->threads ? (uint32_t)n - 1 : (uint32_t)pool->threads);
 	work_on(&job);
-	pthread_mutex_lock(&pool->lock);
+	lock(pool);
 	delist(pool, &job);
 	pthread_mutex_unlock(&pool->lock);
 	wait_for_workers(pool, &job);
@@ -253,7 +273,7 @@ void dfg_pool_parallel(struct dfg_pool *pool, int64_t n, void (*part)(void *arg,
 
 void dfg_pool_submit(struct dfg_pool *pool, struct dfg_task *task)
 {
-	pthread_mutex_lock(&pool->lock);
+	lock(pool);
 	start(pool);
 	task->next = NULL;
 	*pool->last_task = task;
@@ -265,7 +285,7 @@ void dfg_pool_submit(struct dfg_pool *pool, struct dfg_task *task)
 bool dfg_pool_take_back(struct dfg_pool *pool, struct dfg_task *task)
 {
 	bool found = false;
-	pthread_mutex_lock(&pool->lock);
+	lock(pool);
 	for (struct dfg_task **at = &pool->tasks; *at && !found; at = &(*at)->next)
 		if (*at == task) {
 			if (!(*at = task->next))
