@@ -1,12 +1,13 @@
 #include "kernels/strided_copy.h"
 
 #include "lib/exec/state/state.h"
+#include "lib/graph/grain.h"
 
 #include <string.h>
 
 enum {
 	TILE = 16,      /* side of a square that is read and written while its lines are in the cache */
-	PART = 1 << 16, /* elements of a task */
+	PART = 1 << 16, /* bytes of a task, at least */
 };
 
 void dfg_steps(const struct dfg_shape *shape, int64_t *out_step)
@@ -174,9 +175,12 @@ void dfg_box_copy(struct dfg_kernel *ctx, size_t size, struct dfg_strided_box bo
 	for (int i = 0; i < box.rank - 2; i++)
 		planes *= box.dim[i];
 	int64_t height = box.dim[box.rank - 2], width = box.dim[box.rank - 1];
-	int64_t rows = PART / width + 1, parts = (height + rows - 1) / rows;
+	const int64_t row = width * (int64_t)size;
+	int64_t rows = dfg_grain(planes * height, PART / row);
+	rows = rows < height ? (rows + TILE - 1) / TILE * TILE : height;
+	int64_t parts = (height + rows - 1) / rows;
 	struct copy copy = {box, size, in, out, rows, parts};
-	dfg_kernel_ranges(ctx, planes * parts, PART / (height * width) + 1, copy_parts, &copy);
+	dfg_kernel_ranges(ctx, planes * parts, dfg_grain(planes * parts, PART / (rows * row)), copy_parts, &copy);
 }
 
 struct dfg_err *dfg_moved(struct dfg_kernel *ctx, int i)

@@ -5,10 +5,11 @@
 #include "kernels/gemm/gemm.h"
 #include "lib/graph/work.h"
 #include "lib/base/vector.h"
+#include "lib/graph/grain.h"
 
 #include <string.h>
 
-enum { TASK = 1 << 19 }; /* multiplications of a task, which memory limits */
+enum { TASK = 1 << 17 }; /* the least multiplications of a task, which memory limits */
 
 struct work {
 	const struct dfg_conv_walk *walk;
@@ -16,7 +17,8 @@ struct work {
 	const char *in, *filter, *d_out;
 	char *out;
 	const void **list; /* two for each row of taps, for each task */
-	int64_t step;      /* rows of positions, or positions, in a task */
+	int64_t step;      /* rows of positions in a task */
+	int64_t positions; /* of all images, where they are summed */
 	int64_t size;
 };
 
@@ -81,7 +83,7 @@ static struct dfg_err *run_positions(
 	const int64_t each = lists * axis[2].taps * axis[2].positions * walk->groups;
 	if (!rows || !axis[2].positions)
 		return NULL;
-	work.step = each < TASK ? TASK / (each + 1) + 1 : 1;
+	work.step = dfg_grain(rows, TASK / (each + 1));
 	DFG_TRY(dfg_kernel_scratch(
 		ctx, (size_t)(dfg_ceil_div(rows, work.step) * 2 * lists + 1) * sizeof *work.list, (void **)&work.list));
 	dfg_kernel_ranges(ctx, rows, work.step, forward, &work);
@@ -112,37 +114,61 @@ struct dfg_err *dfg_depthwise_input(struct dfg_kernel *ctx, const struct dfg_con
 	return NULL;
 }
 
-/* Chains [first, last) of positions: each sums its own gradient of the filter. */
-static void filter_chains(void *arg, int64_t first, int64_t last)
+/* Adds the products of positions [begin, end) of a row of positions to the sums of lines [first, last) of the filter. */
+static void sum_row(
+	const struct work *work, int64_t number, int64_t begin, int64_t end, int64_t first, int64_t last, char *sums)
 {
-	const struct work *work = arg;
 	const struct dfg_conv_walk *walk = work->walk;
 	const struct dfg_conv_walk_axis *axis = walk->axis;
-	const int64_t lines = axis[0].taps * axis[1].taps, line = axis[2].taps * walk->groups, width = axis[2].positions;
-	char *sums = work->out + first / work->step * lines * line * work->size;
-	memset(sums, 0, (size_t)(lines * line * work->size));
-	for (int64_t at = first, end; at < last; at = end) {
-		const int64_t begin = at % width, number = at / width;
-		end = at - begin + width < last ? at - begin + width : last;
-		const int64_t height = number % axis[1].positions, depth = number / axis[1].positions % axis[0].positions;
-		const int64_t image = number / axis[1].positions / axis[0].positions;
-		int64_t low[2], high[2];
-		dfg_taps_inside(&axis[0], depth, &low[0], &high[0]);
-		dfg_taps_inside(&axis[1], height, &low[1], &high[1]);
-		for (int64_t d = low[0]; d < high[0]; d++)
-			for (int64_t h = low[1]; h < high[1]; h++) {
-				const void *x = image_row(
-					work, image, dfg_conv_walk_pixel(&axis[0], depth, d), dfg_conv_walk_pixel(&axis[1], height, h));
-				const struct dfg_depthwise_row row = {.axis = &axis[2],
-					.channels = walk->groups,
-					.rows = 1,
-					.x = &x,
-					.to = sums + (d * axis[1].taps + h) * line * work->size,
-					.d = work->d_out + number * width * walk->groups * work->size,
-					.begin = begin,
-					.end = begin + end - at};
-				work->functions->sums(&row);
-			}
+	const int64_t line_bytes = axis[2].taps * walk->groups * work->size;
+	const int64_t height = number % axis[1].positions, depth = number / axis[1].positions % axis[0].positions;
+	const int64_t image = number / axis[1].positions / axis[0].positions;
+	int64_t low[2], high[2];
+	dfg_taps_inside(&axis[0], depth, &low[0], &high[0]);
+	dfg_taps_inside(&axis[1], height, &low[1], &high[1]);
+	for (int64_t line = first; line < last; line++) {
+		const int64_t d = line / axis[1].taps, h = line % axis[1].taps;
+		if (d < low[0] || d >= high[0] || h < low[1] || h >= high[1])
+			continue;
+		const void *x =
+			image_row(work, image, dfg_conv_walk_pixel(&axis[0], depth, d), dfg_conv_walk_pixel(&axis[1], height, h));
+		const struct dfg_depthwise_row row = {.axis = &axis[2],
+			.channels = walk->groups,
+			.rows = 1,
+			.x = &x,
+			.to = sums + line * line_bytes,
+			.d = work->d_out + number * axis[2].positions * walk->groups * work->size,
+			.begin = begin,
+			.end = end};
+		work->functions->sums(&row);
+	}
+}
+
+/* The sums of a chain of positions, into lines [first, last) of its gradient of the filter. */
+static void sum_chain(const struct work *work, int64_t chain, int64_t first, int64_t last)
+{
+	const struct dfg_conv_walk_axis *axis = work->walk->axis;
+	const int64_t lines = axis[0].taps * axis[1].taps, line_bytes = axis[2].taps * work->walk->groups * work->size;
+	const int64_t width = axis[2].positions, begin = chain * DFG_PRODUCT_CHAIN;
+	const int64_t end = begin + DFG_PRODUCT_CHAIN < work->positions ? begin + DFG_PRODUCT_CHAIN : work->positions;
+	char *sums = work->out + chain * lines * line_bytes;
+	memset(sums + first * line_bytes, 0, (size_t)((last - first) * line_bytes));
+	for (int64_t at = begin, count; at < end; at += count) {
+		const int64_t from = at % width;
+		count = width - from < end - at ? width - from : end - at;
+		sum_row(work, at / width, from, from + count, first, last, sums);
+	}
+}
+
+/* Lines [first, last) of the gradients of all chains. */
+static void filter_lines(void *arg, int64_t first, int64_t last)
+{
+	const struct work *work = arg;
+	const int64_t lines = work->walk->axis[0].taps * work->walk->axis[1].taps;
+	for (int64_t end; first < last; first = end) {
+		const int64_t chain = first / lines;
+		end = (chain + 1) * lines < last ? (chain + 1) * lines : last;
+		sum_chain(work, chain, first % lines, end - chain * lines);
 	}
 }
 
@@ -174,11 +200,11 @@ struct dfg_err *dfg_depthwise_filter(struct dfg_kernel *ctx, const struct dfg_co
 		.in = in,
 		.d_out = d_out,
 		.out = d_filter,
-		.step = DFG_PRODUCT_CHAIN,
 		.size = (int64_t)dfg_dtype_size(walk.dtype)};
 	const int64_t elements = dfg_conv_walk_rows(&walk) * walk.groups, bytes = elements * work.size;
-	const int64_t positions = walk.images * dfg_window_positions(&convolution->window);
-	struct total total = {d_filter, dfg_ceil_div(positions, DFG_PRODUCT_CHAIN), elements};
+	const int64_t lines = walk.axis[0].taps * walk.axis[1].taps;
+	work.positions = walk.images * dfg_window_positions(&convolution->window);
+	struct total total = {d_filter, dfg_ceil_div(work.positions, DFG_PRODUCT_CHAIN), elements};
 	dfg_work += dfg_convolution_operations(convolution);
 	if (!total.count) {
 		memset(d_filter, 0, (size_t)bytes);
@@ -188,7 +214,9 @@ struct dfg_err *dfg_depthwise_filter(struct dfg_kernel *ctx, const struct dfg_co
 		DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(total.count * bytes), &total.sums));
 		work.out = total.sums;
 	}
-	dfg_kernel_ranges(ctx, positions, DFG_PRODUCT_CHAIN, filter_chains, &work);
+	const int64_t chain = work.positions < DFG_PRODUCT_CHAIN ? work.positions : DFG_PRODUCT_CHAIN;
+	const int64_t each = chain * walk.axis[2].taps * walk.groups;
+	dfg_kernel_ranges(ctx, total.count * lines, dfg_grain(total.count * lines, TASK / (each + 1)), filter_lines, &work);
 	if (total.count == 1)
 		return NULL;
 	dfg_kernel_ranges(ctx, elements, 16 * 1024, walk.dtype == DFG_F32 ? total_f32 : total_f64, &total);

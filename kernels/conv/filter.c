@@ -1,6 +1,7 @@
 #include "kernels/conv/columns.h"
 #include "kernels/gemm/gemm.h"
 #include "lib/base/vector.h"
+#include "lib/graph/grain.h"
 #include "lib/graph/work.h"
 
 #include <string.h>
@@ -21,9 +22,11 @@ enum {
 	RUN_BYTES = 192 * 1024,
 	STRIP = 32,
 	TOGETHER = 4,
-	SUMS_BYTES = 32 << 20
+	SUMS_BYTES = 32 << 20,
+	ROWS_LEAST = 48,    /* of a block: fewer would be copied more often than they are multiplied */
+	COLUMNS_LEAST = 64, /* likewise */
+	TASKS = 8           /* that are worth cutting blocks for */
 };
-enum { TASK = 1 << 21 };
 
 struct work {
 	const struct dfg_convolution *c;
@@ -91,20 +94,21 @@ static int64_t rows_of_run(const struct work *work, int64_t run)
 	return run / work->c->window.axis[2].out + 2;
 }
 
-static void cut_rows(struct work *work)
+/* Sets the sizes of blocks, which have at most this many rows and columns. */
+static void cut_rows(struct work *work, int64_t rows, int64_t columns)
 {
+	const int64_t few = smaller(rows, FEW_ROWS);
 	const struct dfg_convolution *c = work->c;
 	const struct dfg_axis *axis = c->window.axis;
-	work->taps[1] = part(axis[2].size, ROWS);
-	work->channels = part(c->group_in, ROWS / work->taps[1]);
+	work->taps[1] = part(axis[2].size, rows);
+	work->channels = part(c->group_in, rows / work->taps[1]);
 	work->taps[0] = 1;
-	if (work->taps[1] == axis[2].size && work->channels == c->group_in &&
-		FEW_ROWS / (work->taps[1] * work->channels) > 1)
-		work->taps[0] = part(axis[1].size, FEW_ROWS / (work->taps[1] * work->channels));
+	if (work->taps[1] == axis[2].size && work->channels == c->group_in && few / (work->taps[1] * work->channels) > 1)
+		work->taps[0] = part(axis[1].size, few / (work->taps[1] * work->channels));
 	work->across[0] = dfg_ceil_div(c->group_in, work->channels);
 	work->across[1] = dfg_ceil_div(axis[2].size, work->taps[1]);
 	work->across[2] = dfg_ceil_div(axis[1].size, work->taps[0]);
-	work->columns = part(c->group_out, COLUMNS);
+	work->columns = part(c->group_out, columns);
 	work->columns = dfg_ceil_div(work->columns, STRIP) * STRIP;
 	work->across[3] = dfg_ceil_div(c->group_out, work->columns);
 	work->pitch = pitch_of(work->channels);
@@ -124,6 +128,39 @@ static void cut_chains(struct work *work)
 			   SUMS_BYTES) {
 		work->together *= 2;
 		work->levels++;
+	}
+}
+
+static int64_t blocks_of(const struct work *work)
+{
+	return work->c->groups * work->c->window.axis[0].size * work->across[0] * work->across[1] * work->across[2] *
+		   work->across[3];
+}
+
+static int64_t subtrees_of(const struct work *work)
+{
+	return dfg_ceil_div(work->chains, work->together);
+}
+
+/* Cuts the product into blocks: small ones where there would be few tasks. Returns the multiplications of a task. */
+static int64_t cut(struct work *work)
+{
+	const double all = (double)work->elements * (double)work->positions;
+	const int64_t task = dfg_grain_of_products(all);
+	int64_t rows = ROWS, columns = COLUMNS;
+	for (;;) {
+		cut_rows(work, rows, columns);
+		cut_chains(work);
+		const int64_t tasks = blocks_of(work) * subtrees_of(work),
+					  height = work->taps[0] * work->taps[1] * work->channels;
+		if (tasks >= TASKS || all < 2 * (double)task * (double)tasks)
+			return task;
+		if (height >= work->columns && height >= 2 * ROWS_LEAST)
+			rows = (height + 1) / 2;
+		else if (work->columns >= 2 * COLUMNS_LEAST)
+			columns = work->columns / 2;
+		else
+			return task;
 	}
 }
 
@@ -285,7 +322,7 @@ static void add_chains(
 static void compute(void *arg, int64_t first, int64_t last)
 {
 	const struct work *work = arg;
-	const int64_t subtrees = dfg_ceil_div(work->chains, work->together);
+	const int64_t subtrees = subtrees_of(work);
 	for (int64_t i = first; i < last; i++) {
 		const struct block b = block_of(work, i / subtrees);
 		const int64_t subtree = i % subtrees, begin = subtree * work->together;
@@ -298,7 +335,7 @@ static void add_subtrees(void *arg, int64_t first, int64_t last)
 {
 	const struct work *work = arg;
 	const struct block all = {.columns = last - first, .rows = 1, .c_at = {first}};
-	const int64_t subtrees = dfg_ceil_div(work->chains, work->together);
+	const int64_t subtrees = subtrees_of(work);
 	for (int64_t step = 1; step < subtrees; step *= 2)
 		for (int64_t i = 0; i + step < subtrees; i += 2 * step)
 			add_block(work, &all, sum_of(work, i + step, 0), sum_of(work, i, 0));
@@ -318,16 +355,14 @@ struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_con
 		memset(d_filter, 0, (size_t)(work.elements * work.size));
 		return NULL;
 	}
-	cut_rows(&work);
-	cut_chains(&work);
-	const int64_t subtrees = dfg_ceil_div(work.chains, work.together), sums = subtrees * work.levels - 1;
+	const int64_t task = cut(&work);
+	const int64_t subtrees = subtrees_of(&work), sums = subtrees * work.levels - 1;
 	if (sums)
 		DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(sums * work.elements * work.size), (void **)&work.sums));
-	int64_t blocks =
-		c->groups * c->window.axis[0].size * work.across[0] * work.across[1] * work.across[2] * work.across[3];
-	const double each = (double)work.elements * (double)work.positions / (double)(blocks * subtrees);
+	const int64_t tasks = blocks_of(&work) * subtrees;
+	const double each = (double)work.elements * (double)work.positions / (double)tasks;
 	dfg_kernel_ranges(
-		ctx, blocks * subtrees, each < TASK / 2 ? (int64_t)(TASK / 2 / (each + 1)) + 1 : 1, compute, &work);
+		ctx, tasks, each < (double)task / 2 ? (int64_t)((double)task / 2 / (each + 1)) + 1 : 1, compute, &work);
 	if (subtrees > 1)
 		dfg_kernel_ranges(ctx, work.elements, 16 * 1024, add_subtrees, &work);
 	return NULL;

@@ -2,11 +2,12 @@
 
 #include "kernels/conv/columns.h"
 #include "kernels/gemm/gemm.h"
+#include "lib/graph/grain.h"
 
 #include <string.h>
 
-/* Most positions of a block, multiplications of one, bytes of bordered images that are held at once. */
-enum { HEIGHT = 168, TASK = 1 << 21, BORDERED = 4 << 20 };
+/* Most positions of a block, bytes of bordered images that are held at once, elements that a thread copies at a time. */
+enum { HEIGHT = 168, BORDERED = 4 << 20, COPIED = 16 * 1024 };
 
 /*
  * Positions with the same rows of taps inside the image: `count` depths and heights from `from` on, of the taps [low,
@@ -140,16 +141,16 @@ static int64_t find_bands(struct work *work, struct dfg_tap *tap)
 	return taps;
 }
 
-/* Cuts the positions of the band in `images` images, and the channels, into blocks of some TASK multiplications. */
-static int64_t cut(const struct work *work, struct band *band, int64_t images)
+/* Cuts the positions of the band in the images, and the channels, into blocks of some `task` multiplications. */
+static int64_t cut(const struct work *work, struct band *band, int64_t task)
 {
-	const int64_t n = work->walk->group_out, positions = images * band->positions;
+	const int64_t n = work->walk->group_out, positions = work->images * band->positions;
 	int64_t steps = work->walk->axis[2].taps * work->walk->group_in;
 	steps *= (band->high[0] - band->low[0]) * (band->high[1] - band->low[1]);
 	int64_t down = dfg_ceil_div(positions, HEIGHT), rows = dfg_ceil_div(positions, down), columns = n;
-	while (steps && rows * columns > 2 * TASK / steps && columns > 64)
+	while (steps && rows * columns > 2 * task / steps && columns > 64)
 		columns = dfg_ceil_div(columns, 64) * 32;
-	while (steps && rows * columns > 2 * TASK / steps && rows > 42)
+	while (steps && rows * columns > 2 * task / steps && rows > 42)
 		rows = dfg_ceil_div(rows, 84) * 42;
 	band->rows = rows;
 	band->columns = columns;
@@ -314,18 +315,18 @@ static void run_images(struct dfg_kernel *ctx, struct work *work)
 	const struct dfg_conv_walk *walk = work->walk;
 	const int64_t row = work->columns.count * walk->groups * walk->group_in + 1;
 	if (work->bordered)
-		dfg_kernel_ranges(ctx, work->images * walk->axis[0].in * walk->axis[1].in, 64 * 1024 / row + 1, border, work);
+		dfg_kernel_ranges(ctx, work->images * walk->axis[0].in * walk->axis[1].in, COPIED / row + 1, border, work);
 	double all = 0;
-	for (int64_t i = 0, blocks = 0; i < work->bands; i++) {
-		struct band *band = &work->band[i];
-		band->blocks = blocks += cut(work, band, work->images);
-		all += (double)band->positions * (double)(band->taps ? dfg_conv_walk_rows(walk) : 1);
-	}
+	for (int64_t i = 0; i < work->bands; i++)
+		all += (double)work->band[i].positions * (double)(work->band[i].taps ? dfg_conv_walk_rows(walk) : 1);
 	all *= (double)work->images * (double)walk->group_out;
-	const int64_t blocks = work->band[work->bands - 1].blocks;
+	const int64_t task = dfg_grain_of_products(all * (double)walk->groups);
+	int64_t blocks = 0;
+	for (int64_t i = 0; i < work->bands; i++)
+		work->band[i].blocks = blocks += cut(work, &work->band[i], task);
 	const double each = all / (double)blocks;
-	dfg_kernel_ranges(
-		ctx, blocks * walk->groups, each < TASK / 2 ? (int64_t)(TASK / 2 / (each + 1)) + 1 : 1, compute, work);
+	dfg_kernel_ranges(ctx, blocks * walk->groups,
+		each < (double)task / 2 ? (int64_t)((double)task / 2 / (each + 1)) + 1 : 1, compute, work);
 }
 
 struct dfg_err *dfg_conv_walk_run(struct dfg_kernel *ctx, const struct dfg_conv_walk *walk,

@@ -1,5 +1,6 @@
 #include "kernels/gemm/kept.h"
 #include "kernels/gemm/micro.h"
+#include "lib/graph/grain.h"
 #include "lib/graph/work.h"
 
 /* One block of one product is a task; `rows` and `columns` of c each. */
@@ -13,10 +14,10 @@ struct work {
 };
 
 /*
- * Multiplications that are some 20 us of work, blocks that are enough for the machines of today, and columns of a
- * turned b that are read together where reading it is the work.
+ * Blocks that are enough for the machines of today, columns of a turned b that are read together where reading it is the
+ * work, and elements of b that a thread packs at a time.
  */
-enum { TASK = 1 << 20, BLOCKS = 16, READ_TOGETHER = 512 };
+enum { BLOCKS = 16, READ_TOGETHER = 512, PACKED = 1 << 15 };
 
 static void compute(void *arg, int64_t first, int64_t last)
 {
@@ -53,7 +54,8 @@ static void compute_all(struct dfg_kernel *ctx, struct work *work, int64_t count
 	int64_t steps = (p->k > 0 ? p->k : 1) * reading;
 	work->rows = p->m, work->columns = p->n;
 	work->across = work->down = 1;
-	while (work->rows * work->columns > 2 * TASK / steps &&
+	const int64_t task = dfg_grain_of_products((double)count * (double)p->m * (double)p->n * (double)steps);
+	while (work->rows * work->columns > 2 * task / steps &&
 		   work->rows * work->columns > (reading > 1 ? READ_TOGETHER : 1024) &&
 		   count * work->across * work->down < BLOCKS) {
 		if (work->rows > work->columns)
@@ -64,7 +66,7 @@ static void compute_all(struct dfg_kernel *ctx, struct work *work, int64_t count
 		work->down = (p->m + work->rows - 1) / work->rows;
 	}
 	int64_t each = work->rows * work->columns * steps;
-	dfg_kernel_ranges(ctx, count * work->across * work->down, each < TASK ? TASK / each : 1, compute, work);
+	dfg_kernel_ranges(ctx, count * work->across * work->down, each < task ? task / each : 1, compute, work);
 }
 
 /* Strips of the columns that are computed together. */
@@ -99,7 +101,7 @@ static struct dfg_err *packed(struct dfg_kernel *ctx, struct work *work)
 			int64_t b = (all->b_at ? all->b_at[work->product] : 0) + work->column * p->b_column;
 			work->b = (const char *)all->b + b * size;
 			work->each.n = p->n - work->column < together ? p->n - work->column : together;
-			int64_t strips = (work->each.n + strip - 1) / strip, block = TASK / 8 / (strip * p->k) + 1;
+			int64_t strips = (work->each.n + strip - 1) / strip, block = PACKED / (strip * p->k) + 1;
 			dfg_kernel_ranges(ctx, strips, block, pack, work);
 			compute_all(ctx, work, 1);
 		}

@@ -1,12 +1,13 @@
+#include "lib/graph/grain.h"
 #include "lib/graph/half.h"
 #include "lib/graph/kernel.h"
 #include "lib/graph/walk.h"
 
 /*
- * TILE: elements for which all operands fit in the first-level cache. OPERANDS: the most that a row has. BLOCK:
- * elements that a thread takes at a time.
+ * TILE: elements for which all operands fit in the first-level cache. OPERANDS: the most that a row has. BLOCK: the least
+ * elements that a thread takes at a time; BLOCK_SLOW: of an op that is not a few instructions.
  */
-enum { TILE = 512, OPERANDS = DFG_ROW_OPERANDS, BLOCK = 32 * 1024 };
+enum { TILE = 512, OPERANDS = DFG_ROW_OPERANDS, BLOCK = 16 * 1024, BLOCK_SLOW = 2 * 1024 };
 
 /* A row over the elements of an output. */
 struct row_walk {
@@ -49,11 +50,12 @@ static void walk_range(void *arg, int64_t first, int64_t last)
 	const struct row_walk *of = arg;
 	struct tiles tiles;
 	const void *in[OPERANDS] = {0};
-	for (int i = 0; i < of->walk.n_in; i++)
-		if (of->operand[i].constant)
-			dfg_repeat(tiles.stretched[i], last - first < TILE ? last - first : TILE, of->in[i], of->operand[i].size);
-	for (int64_t n; first < last; first += n) {
-		n = dfg_walk_stretch(&of->walk, first, last, TILE);
+	for (int64_t n, end = first; first < last; first += n) {
+		for (int i = 0; i < of->walk.n_in && first == end; i++)
+			dfg_walk_fill(&of->walk, i, of->in[i], first, last, tiles.stretched[i]);
+		if (first == end)
+			end = dfg_walk_filled_end(&of->walk, first, last);
+		n = dfg_walk_stretch(&of->walk, first, end);
 		for (int i = 0; i < of->walk.n_in; i++) {
 			in[i] = dfg_walk_lend(&of->walk, i, of->in[i], first, n, tiles.stretched[i]);
 			if (dfg_is_half(of->in_dtype[i])) {
@@ -120,7 +122,9 @@ struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 		of.in_dtype[i] = dfg_kernel_input(ctx, i)->dtype;
 	}
 	dfg_walk_make(&of.walk, &shape, shapes, of.in_dtype);
-	dfg_kernel_ranges(ctx, count, BLOCK, all_plain(&of) ? plain_range : walk_range, &of);
+	dfg_walk_set_tile(&of.walk, TILE);
+	const int64_t least = call->op->flags & DFG_EXACT ? BLOCK : BLOCK_SLOW;
+	dfg_kernel_ranges(ctx, count, dfg_grain(count, least), all_plain(&of) ? plain_range : walk_range, &of);
 	return NULL;
 }
 

@@ -1,13 +1,15 @@
 #include "lib/graph/tile_program.h"
 
+#include "lib/graph/grain.h"
 #include "lib/graph/reduction.h"
 
 enum {
-	BLOCK = 32 * 1024,  /* elements that a thread takes at a time */
+	BLOCK = 32 * 1024,  /* the least elements that a thread takes at a time, times their cost */
 	TILE_LEAST = 256,   /* smaller tiles would cost more in calls than they save in cache */
 	CACHED = 24 * 1024, /* bytes of scratch above which tiles are made smaller */
 	FAR = 1 << 20,      /* bytes of an input that is not expected in a cache near the processor */
 	LINE = 64,          /* bytes of a cache line */
+	SLOW = 8,           /* the cost of a row that is not a few instructions: of Exp, say */
 };
 
 struct dfg_err *dfg_tile_begin(struct dfg_arena *arena, const struct dfg_shape *shape, int64_t columns,
@@ -55,6 +57,7 @@ int dfg_tile_step(struct dfg_tile_program *p, const struct dfg_tile_step *step, 
 	for (int i = 0; i < step->n_in; i++)
 		p->value[step->in[i]].last = (uint16_t)p->steps;
 	p->value[to->out].last = (uint16_t)p->steps++;
+	p->cost += step->per_row ? 0 : step->slow ? SLOW : 1;
 	return to->out;
 }
 
@@ -137,6 +140,9 @@ bool dfg_tile_finish(struct dfg_tile_program *p)
 	dfg_walk_make(&p->walk, &p->shape, p->input_shape, p->input_dtype);
 	while (assign_scratch(p) > CACHED && !p->columns && p->tile > TILE_LEAST)
 		p->tile /= 2;
+	p->walk.tile = p->tile;
+	if (!p->columns)
+		dfg_walk_set_tile(&p->walk, p->tile);
 	return assign_scratch(p) <= DFG_TILE_SCRATCH;
 }
 
@@ -222,22 +228,26 @@ static void run_tile(const struct tile_run *run, int64_t first, int64_t n, int64
 	}
 }
 
-/* Copies of an input of one element, for all tiles. */
-static void fill_constants(const struct tile_run *run, int64_t n, char *scratch)
+/* Writes the operands that are the same in all tiles of elements [first, last). */
+static void fill_inputs(const struct tile_run *run, int64_t first, int64_t last, char *scratch)
 {
 	const struct dfg_tile_program *p = run->program;
 	for (int i = 0; i < p->walk.n_in; i++)
-		if (!p->value[i].per_row && p->walk.in[i].constant && !p->walk.in[i].whole)
-			dfg_repeat(scratch + p->value[i].offset, n, run->in[p->input[i].operand], p->value[i].size);
+		if (!p->value[i].per_row)
+			dfg_walk_fill(&p->walk, i, run->in[p->input[i].operand], first, last, scratch + p->value[i].offset);
 }
 
 static void run_elements(void *arg, int64_t first, int64_t last)
 {
 	const struct tile_run *run = arg;
 	_Alignas(DFG_ALIGN) char scratch[DFG_TILE_SCRATCH];
-	fill_constants(run, last - first < run->program->tile ? last - first : run->program->tile, scratch);
-	for (int64_t n; first < last; first += n) {
-		n = dfg_walk_stretch(&run->program->walk, first, last, run->program->tile);
+	const struct dfg_walk *walk = &run->program->walk;
+	for (int64_t n, end = first; first < last; first += n) {
+		if (first == end) {
+			end = dfg_walk_filled_end(walk, first, last);
+			fill_inputs(run, first, end, scratch);
+		}
+		n = dfg_walk_stretch(walk, first, end);
 		run_tile(run, first, n, 0, scratch);
 	}
 }
@@ -247,7 +257,7 @@ static void run_rows(void *arg, int64_t first, int64_t last)
 	const struct tile_run *run = arg;
 	_Alignas(DFG_ALIGN) char scratch[DFG_TILE_SCRATCH];
 	int64_t columns = run->program->columns;
-	fill_constants(run, columns, scratch);
+	fill_inputs(run, 0, columns, scratch);
 	for (int64_t row = first; row < last; row++)
 		run_tile(run, row * columns, columns, row, scratch);
 }
@@ -257,10 +267,12 @@ void dfg_tile_run(const struct dfg_tile_program *p, struct dfg_kernel *ctx, cons
 	struct tile_run run = {p, in, out};
 	if (!p->count)
 		return;
+	const int64_t least = BLOCK / (p->cost + 1);
 	if (!p->columns)
-		dfg_kernel_ranges(ctx, p->count, BLOCK, run_elements, &run);
+		dfg_kernel_ranges(ctx, p->count, dfg_grain(p->count, least), run_elements, &run);
 	else
-		dfg_kernel_ranges(ctx, p->count / p->columns, p->columns < BLOCK ? BLOCK / p->columns : 1, run_rows, &run);
+		dfg_kernel_ranges(
+			ctx, p->count / p->columns, dfg_grain(p->count / p->columns, least / p->columns), run_rows, &run);
 }
 
 void dfg_tile_run_elements(

@@ -25,7 +25,7 @@ struct dfg_tile_step {
 	const union dfg_value *attr;
 	uint16_t in[DFG_ROW_OPERANDS], out; /* values */
 	uint8_t kind, n_in, from, to;       /* from and to: dtypes of a conversion */
-	bool per_row;                       /* computes one element a row */
+	bool per_row, slow;                 /* computes one element a row; is not a few instructions an element */
 };
 
 struct dfg_tile_value {
@@ -53,6 +53,7 @@ struct dfg_tile_program {
 	const struct dfg_shape **input_shape; /* while it is made */
 	enum dfg_dtype *input_dtype;
 	uint32_t steps, values;
+	uint32_t cost; /* of an element, in steps that are a few instructions */
 };
 
 /*

@@ -64,6 +64,7 @@ void dfg_walk_make(struct dfg_walk *walk, const struct dfg_shape *shape, const s
 		measure(&walk->in[i], in[i], shape);
 	}
 	merge(walk, shape);
+	walk->plane = 0;
 	for (int i = 0; i < walk->n_in; i++)
 		classify(walk, &walk->in[i]);
 }
@@ -106,18 +107,30 @@ static int64_t position(const struct dfg_walk *walk, const struct dfg_operand *o
 	return at;
 }
 
+static int64_t run_of(const struct dfg_walk *walk)
+{
+	return walk->rank ? walk->dim[walk->rank - 1] : 0;
+}
+
+/* The operand's step from one run of a plane to the next. */
+static int64_t run_step(const struct dfg_walk *walk, const struct dfg_operand *operand)
+{
+	return operand->step[walk->rank - 2];
+}
+
 /*
- * The same for an operand with one element for each run, from the beginning of a run on: an element of
+ * Gathers elements of an operand with one element for each run, from the beginning of a run on: an element of
  * each row, say. Returns the number of elements, 0 if the operand is another.
  */
 static int64_t repeat_runs(const struct dfg_walk *walk, const struct dfg_operand *operand, const char *data,
 	int64_t first, int64_t n, char *to)
 {
-	int64_t inner = walk->dim[walk->rank - 1], runs = n / inner;
-	const char *from = data + (size_t)(first / inner * operand->step[0]) * operand->size;
-	if (walk->rank != 2 || operand->step[1] || first % inner)
+	int64_t inner = run_of(walk), runs = n / inner;
+	if ((walk->rank != 2 && !walk->plane) || operand->step[walk->rank - 1] || first % inner)
 		return 0;
-	for (int64_t r = 0; r < runs; r++, from += (size_t)operand->step[0] * operand->size)
+	const char *from = data + (size_t)position(walk, operand, first) * operand->size;
+	const size_t step = (size_t)run_step(walk, operand) * operand->size;
+	for (int64_t r = 0; r < runs; r++, from += step)
 		dfg_repeat(to + (size_t)(r * inner) * operand->size, inner, from, operand->size);
 	return runs * inner;
 }
@@ -126,7 +139,7 @@ static int64_t repeat_runs(const struct dfg_walk *walk, const struct dfg_operand
 static const void *gather(const struct dfg_walk *walk, const struct dfg_operand *operand, const char *data,
 	int64_t first, int64_t n, char *tile)
 {
-	int inner = walk->rank - 1;
+	const int inner = walk->rank - 1;
 	int64_t done = repeat_runs(walk, operand, data, first, n, tile);
 	char *to = tile + (size_t)done * operand->size;
 	for (int64_t i = first + done, run; i < first + n; i += run, to += (size_t)run * operand->size) {
@@ -142,25 +155,52 @@ static const void *gather(const struct dfg_walk *walk, const struct dfg_operand 
 	return tile;
 }
 
-/* Whether all operands are either whole or have one element for each run, so that a tile of several runs is cheap. */
-static bool repeats_runs(const struct dfg_walk *walk)
+void dfg_walk_set_tile(struct dfg_walk *walk, int64_t most)
 {
-	for (int i = 0; i < walk->n_in; i++)
-		if (!walk->in[i].whole && !walk->in[i].constant && walk->in[i].step[1])
-			return false;
-	return walk->rank == 2;
+	enum { FILLED = 4 }; /* tiles of a plane that are worth what is written once for it */
+	walk->tile = most;
+	walk->plane = walk->rank > 1 ? run_of(walk) * walk->dim[walk->rank - 2] : 0;
+	if (2 * run_of(walk) > most || (walk->rank > 2 && walk->plane < FILLED * most))
+		walk->plane = 0;
 }
 
-int64_t dfg_walk_stretch(const struct dfg_walk *walk, int64_t first, int64_t last, int64_t most)
+int64_t dfg_walk_filled_end(const struct dfg_walk *walk, int64_t first, int64_t last)
 {
-	int64_t n = last - first < most ? last - first : most, width = walk->rank ? walk->dim[walk->rank - 1] : 0;
-	if (walk->rank > 1 && width >= RUN && 2 * width <= most && repeats_runs(walk))
-		return n < most ? n : most / width * width;
-	if (walk->rank > 1 && width >= RUN) {
-		int64_t inner = walk->dim[walk->rank - 1], run = inner - first % inner;
-		return run < n ? run : n;
+	int64_t end = walk->plane ? first - first % walk->plane + walk->plane : last;
+	return end < last ? end : last;
+}
+
+void dfg_walk_fill(const struct dfg_walk *walk, int i, const void *data, int64_t first, int64_t last, void *tile)
+{
+	const struct dfg_operand *operand = &walk->in[i];
+	const int64_t run = run_of(walk), n = last - first < walk->tile ? last - first : walk->tile;
+	if (operand->whole || (!operand->constant && (!walk->plane || run_step(walk, operand))))
+		return;
+	if (operand->constant || !operand->step[walk->rank - 1]) {
+		const char *element = (const char *)data + (size_t)position(walk, operand, first) * operand->size;
+		dfg_repeat(tile, n, element, operand->size);
+		return;
 	}
-	return n;
+	const char *begin = (const char *)data + (size_t)position(walk, operand, first - first % run) * operand->size;
+	const int64_t runs = (n + run - 1) / run, most = walk->tile / run;
+	dfg_repeat(tile, runs < most ? runs : most, begin, (size_t)run * operand->size);
+}
+
+int64_t dfg_walk_stretch(const struct dfg_walk *walk, int64_t first, int64_t last)
+{
+	int64_t n = last - first < walk->tile ? last - first : walk->tile, run = run_of(walk);
+	if (!walk->plane && (walk->rank < 2 || run < RUN))
+		return n;
+	const int64_t left = run - first % run;
+	if (!walk->plane || left < run)
+		return left < n ? left : n;
+	return n < run ? n : n / run * run;
+}
+
+/* Whether neighbouring elements of a plane's runs are neighbours in the operand too. */
+static bool is_whole_in_plane(const struct dfg_walk *walk, const struct dfg_operand *operand)
+{
+	return operand->step[walk->rank - 1] == 1 && run_step(walk, operand) == run_of(walk);
 }
 
 const void *dfg_walk_lend(const struct dfg_walk *walk, int i, const void *data, int64_t first, int64_t n, void *tile)
@@ -170,8 +210,10 @@ const void *dfg_walk_lend(const struct dfg_walk *walk, int i, const void *data, 
 		return (const char *)data + (size_t)first * operand->size;
 	if (operand->constant)
 		return tile;
-	int64_t inner = walk->dim[walk->rank - 1];
-	if (operand->step[walk->rank - 1] && first % inner + n <= inner)
+	const int64_t run = run_of(walk), step = operand->step[walk->rank - 1];
+	if ((step && first % run + n <= run) || (walk->plane && is_whole_in_plane(walk, operand)))
 		return (const char *)data + (size_t)position(walk, operand, first) * operand->size;
+	if (walk->plane && !run_step(walk, operand))
+		return tile; /* filled */
 	return gather(walk, operand, data, first, n, tile);
 }

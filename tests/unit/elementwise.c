@@ -135,6 +135,24 @@ static void operands_stretch_in_every_shape(void **state)
 	expect_both(DFG_F16, SHAPE(70, 1000), SHAPE(70, 1));
 }
 
+/* Planes of many short runs, of which one operand has a run, one element, or one a run, for each plane or for all. */
+static void operands_stretch_along_planes(void **state)
+{
+	(void)state;
+	const struct dfg_shape of_planes[] = {
+		SHAPE(24), SHAPE(1), SHAPE(3, 1, 24), SHAPE(3, 1, 1), SHAPE(3, 200, 1), SHAPE(200, 1), SHAPE(200, 24)};
+	for (size_t i = 0; i < sizeof of_planes / sizeof *of_planes; i++) {
+		expect_both(DFG_F32, SHAPE(3, 200, 24), of_planes[i]);
+		expect_both(DFG_C128, SHAPE(3, 200, 24), of_planes[i]);
+	}
+	expect_both(DFG_BF16, SHAPE(3, 200, 24), SHAPE(3, 1, 24));
+	/* blocks of threads that begin within a run */
+	expect_both(DFG_F32, SHAPE(4, 9001, 19), SHAPE(4, 1, 19));
+	expect_both(DFG_F32, SHAPE(4, 9001, 19), SHAPE(9001, 1));
+	expect_both(DFG_F32, SHAPE(9001, 19), SHAPE(19));
+	expect_both(DFG_F32, SHAPE(9001, 1), SHAPE(1, 19));
+}
+
 static void shapes_that_do_not_fit_are_refused(void **state)
 {
 	(void)state;
@@ -306,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operands_stretch_in_every_shape),
+		cmocka_unit_test(operands_stretch_along_planes),
 		cmocka_unit_test(shapes_that_do_not_fit_are_refused),
 		cmocka_unit_test(complex_numbers_have_two_parts),
 		cmocka_unit_test(halves_survive_widening),

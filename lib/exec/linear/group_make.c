@@ -133,7 +133,8 @@ static void add_step(struct group_maker *of, uint32_t i)
 	const struct dfg_resolved_node *call = instruction->node->call;
 	uint32_t slot = dfg_member_slot(of->builder->program, of->candidate->member[i]);
 	enum member_kind kind = (enum member_kind)of->kind[of->candidate->member[i]];
-	struct dfg_tile_step step = {.attr = call->attr, .per_row = is_per_row(of, slot)};
+	struct dfg_tile_step step = {
+		.attr = call->attr, .per_row = is_per_row(of, slot), .slow = !(call->op->flags & DFG_EXACT)};
 	for (int k = 0; k < operands_of(of, i); k++)
 		step.in[step.n_in++] = (uint16_t)read_operand(of, i, k);
 	if (dfg_member_is_alias(kind)) {
