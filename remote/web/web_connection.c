@@ -34,7 +34,8 @@ void dfg_web_exchange_free(struct dfg_web_exchange *exchange)
 
 void dfg_web_connection_drop(struct dfg_web_connection *connection)
 {
-	connection->is_dead = connection->web->any_dead = true;
+	connection->web->dead += !connection->is_dead;
+	connection->is_dead = true;
 	if (connection->handled)
 		atomic_store(&connection->handled->request.gone_ns, 1);
 	for (struct dfg_web_exchange *stream = connection->streams; stream; stream = stream->next_stream)
@@ -59,6 +60,7 @@ void dfg_web_connection_free(struct dfg_web_connection *connection)
 	if (connection->next)
 		connection->next->at = connection->at;
 	web->count--;
+	web->dead -= connection->is_dead;
 	web->answers -= connection->held;
 	dfg_free(connection);
 }

@@ -85,12 +85,11 @@ struct dfg_web {
 	bool runs;
 	atomic_bool stop, draining, drained;
 	bool is_deaf; /* does not accept: too many connections, or no descriptors */
-	bool any_dead;
 	struct dfg_web_connection *connections;
-	uint32_t count;
-	uint64_t numbers; /* the last number given to a connection; 0: none was */
-	size_t bodies;    /* bytes of bodies that are held */
-	size_t answers;   /* bytes of answers that are held */
+	uint32_t count, dead; /* connections; those of them that are to be freed */
+	uint64_t numbers;     /* the last number given to a connection; 0: none was */
+	size_t bodies;        /* bytes of bodies that are held */
+	size_t answers;       /* bytes of answers that are held */
 	uint64_t tick_ns;
 	uint64_t settle_ns;   /* of dfg_now(), at which options.settle is due */
 	uint64_t drain_ns;    /* of dfg_now(), at which the server began to end; 0: it has not */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,15 +42,30 @@ static void listen_or_not(struct dfg_web *web, bool deaf)
 	web->is_deaf = deaf;
 }
 
-/* One more connection than allowed ends the one that has been idle for longest, or waits until there is one. */
-static bool make_way(struct dfg_web *web)
+static bool has_unread(const struct dfg_web_connection *connection)
+{
+	char byte;
+	return !connection->has_ended && recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* The connection that has been idle for longest; NULL: none is. A request may have come that is not read yet. */
+static struct dfg_web_connection *longest_idle(const struct dfg_web *web)
 {
 	struct dfg_web_connection *idle = NULL;
-	if (web->count < web->options.most_connections)
-		return true;
 	for (struct dfg_web_connection *connection = web->connections; connection; connection = connection->next)
-		if (dfg_web_connection_is_idle(connection) && (!idle || connection->sent_ns < idle->sent_ns))
+		if (!connection->is_dead && dfg_web_connection_is_idle(connection) &&
+			(!idle || connection->sent_ns < idle->sent_ns) && (connection->lingers || !has_unread(connection)))
 			idle = connection;
+	return idle;
+}
+
+/* If a connection waits that would be one more than allowed, the longest idle one ends, or it waits until there is one. */
+static bool make_way(struct dfg_web *web)
+{
+	struct pollfd waiting = {.fd = web->fd, .events = POLLIN};
+	if (web->count - web->dead < web->options.most_connections || poll(&waiting, 1, 0) <= 0)
+		return true;
+	struct dfg_web_connection *idle = longest_idle(web);
 	if (idle)
 		dfg_web_connection_drop(idle);
 	return idle != NULL;
@@ -132,7 +148,6 @@ void dfg_web_answer(struct dfg_web_request *request, struct dfg_web_answer *answ
 
 static void sweep(struct dfg_web *web)
 {
-	web->any_dead = false;
 	for (struct dfg_web_connection *connection = web->connections, *next; connection; connection = next) {
 		next = connection->next;
 		if (connection->is_dead)
@@ -148,12 +163,6 @@ static void stop_listening(struct dfg_web *web, uint64_t now)
 		;
 	close(web->fd);
 	web->fd = -1;
-}
-
-static bool has_unread(const struct dfg_web_connection *connection)
-{
-	char byte;
-	return !connection->has_ended && recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 static void tick(struct dfg_web *web)
@@ -224,7 +233,7 @@ static void *live(void *arg)
 		send_answers(web);
 		settle(web);
 		tick(web);
-		if (web->any_dead)
+		if (web->dead)
 			sweep(web);
 		if (atomic_load(&web->draining) && !web->connections)
 			atomic_store(&web->drained, true);

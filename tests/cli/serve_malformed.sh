@@ -226,3 +226,40 @@ sys.exit(failed)
 D
 python3 slow_readers.py "$url"
 stop
+
+# The budget of connections: the one that was idle for longest gives way to a new one; those that are busy do not, until their time
+# is over.
+start two.pb --max-connections 4 --timeout 1
+cat >budget.py <<'D'
+import os, signal
+from client import *
+
+
+def reach(data):
+    s = socket.create_connection((host, int(port)))
+    s.settimeout(20)
+    s.sendall(data)
+    return s
+
+
+get = b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n"
+idle = []
+for i in range(4):
+    idle.append(reach(get + b"\r\n"))
+    assert idle[-1].recv(65536).startswith(b"HTTP/1.1 200")
+assert exchange(get + b"Connection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
+assert idle[0].recv(1) == b""
+for s in idle[1:]:
+    s.sendall(get + b"\r\n")
+    assert s.recv(65536).startswith(b"HTTP/1.1 200")
+# Requests that have come but are not read yet, because the server is stopped, are not idle, nor are those that are not complete.
+os.kill(int(sys.argv[2]), signal.SIGSTOP)
+slow = [reach(get) for i in range(4)]
+last = reach(get + b"Connection: close\r\n\r\n")
+os.kill(int(sys.argv[2]), signal.SIGCONT)
+assert last.recv(65536).startswith(b"HTTP/1.1 200")
+for s in slow:
+    assert s.recv(65536).startswith(b"HTTP/1.1 408")
+D
+python3 budget.py "$url" "$server"
+stop
