@@ -11,38 +11,32 @@ X
 "$DFG" build mlp.dfg -o mlp.pb
 "$DFG" run mlp.pb --feed x=zeros:f32[1,784] --save w.safetensors >zeros.txt
 "$DFG" run mlp.pb --feed x=normal:f32[1,784]:seed=1 --fetch x -o x.npy
-cat >clients.py <<'X'
-import http.client, sys, threading, time
-host, seconds, body = sys.argv[1].split("//")[1], float(sys.argv[2]), open("x.npy", "rb").read()
-count, end, begin = [0] * 64, [0.0] * 64, time.monotonic()
-def client(i):
-    connection = http.client.HTTPConnection(host)
-    while time.monotonic() < begin + seconds:
-        connection.request("POST", "/run", body)
-        answer = connection.getresponse()
-        answer.read()
-        assert answer.status == 200
-        count[i] += 1
-        end[i] = time.monotonic()
-threads = [threading.Thread(target=client, args=(i,)) for i in range(64)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-print(1000 * (max(end) - begin) / sum(count))
-X
-each() { # MOST-ROWS: milliseconds a request
+command -v wrk >which || { echo "serve: wrk is absent: apt-get install wrk"; exit 0; }
+printf 'wrk.method = "POST"\nwrk.body = io.open("x.npy"):read("*a")\n' >post.lua
+ticks() { # of the server's processor time
+	awk '{print $14 + $15}' "/proc/$server/stat"
+}
+each() { # MOST-ROWS: milliseconds a request, those of the server's processors, and the 99th percentile of the latency
 	"$DFG" serve mlp.pb --load w.safetensors --port 0 --max-batch "$1" >hello &
 	server=$!
 	while [ ! -s hello ]; do sleep 0.1; done
 	url=$(sed 's/.*"url":"\([^"]*\)".*/\1/' hello)
-	python3 clients.py "$url" 1 >warm
-	python3 clients.py "$url" 4
+	wrk -t1 -c64 -d1s -s post.lua "$url/run" >warm
+	before=$(ticks)
+	wrk -t1 -c64 -d4s --latency -s post.lua "$url/run" >seen
+	after=$(ticks)
 	kill "$server"
 	wait "$server"
 	rm hello
+	awk -v ticks=$((after - before)) -v hz="$(getconf CLK_TCK)" '/requests in/ {n = $1}
+		/^Requests.sec/ {rate = $2}
+		$1 == "99%" {p99 = $2 * ($2 ~ /us$/ ? 0.001 : $2 ~ /ms$/ ? 1 : 1000)}
+		END {print 1000 / rate, 1000 * ticks / hz / n, p99}' seen
 }
-alone=$(each 1)
-shared=$(each 64)
-printf 'serve MLP, steps of 1 row\t%s\nserve MLP, up to 64 rows\t%s\nserve MLP, shared to alone\t%s\n' "$alone" "$shared" \
-	"$(awk "BEGIN {print $shared / $alone}")"
+set -- $(each 1) $(each 64)
+ratio() {
+	awk "BEGIN {print $1 / $2}"
+}
+printf '%s\t%s\n' 'serve MLP, steps of 1 row' "$1" 'serve MLP, up to 64 rows' "$4" \
+	'serve MLP, shared to alone' "$(ratio "$4" "$1")" 'serve MLP, CPU, shared to alone' "$(ratio "$5" "$2")" \
+	'serve MLP, p99, shared to alone' "$(ratio "$6" "$3")"
