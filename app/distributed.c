@@ -28,18 +28,25 @@ static struct dfg_err *find_hosts(struct dfg_distributed *distributed)
 	return dfg_placement_first_replica(&given, distributed->options.replicas, &distributed->first);
 }
 
+struct dfg_err *dfg_distribution_check(const struct dfg_distribution *distribution)
+{
+	const char *transport = distribution->transport;
+	if (strcmp(transport, "auto") && strcmp(transport, "libcurl") && strcmp(transport, "shm"))
+		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", transport);
+	if (!(distribution->lease >= 0.1) || distribution->lease > 86400)
+		return DFG_ERR(DFG_USAGE, "--lease must be from 0.1 to 86400 seconds, not %g", distribution->lease);
+	return NULL;
+}
+
 struct dfg_err *dfg_distributed_open(
 	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed)
 {
 	*out_distributed = (struct dfg_distributed){.options = *options};
-	const struct dfg_distribution *asked = options->distribution;
 	if (options->execution->swap)
 		return DFG_ERR(DFG_USAGE, "--swap cannot be used with --%s", options->devices ? "device" : "hosts");
-	if (strcmp(asked->transport, "auto") && strcmp(asked->transport, "libcurl") && strcmp(asked->transport, "shm"))
-		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", asked->transport);
-	if (!(asked->lease >= 0.1) || asked->lease > 86400)
-		return DFG_ERR(DFG_USAGE, "--lease must be from 0.1 to 86400 seconds, not %g", asked->lease);
-	struct dfg_err *err = find_hosts(out_distributed);
+	struct dfg_err *err = dfg_distribution_check(options->distribution);
+	if (!err)
+		err = find_hosts(out_distributed);
 	if (!err)
 		err = dfg_placement_check(options->placement, &out_distributed->first, &out_distributed->arena);
 	if (err)
@@ -229,6 +236,23 @@ static struct dfg_err *fuse(
 	return err;
 }
 
+/* Gives the caller what can be explained of the cut graph. */
+static struct dfg_err *show_cut(struct dfg_distributed *distributed, const struct dfg_graph *graph,
+	const struct dfg_facts *facts, const struct dfg_placed *placed)
+{
+	const struct dfg_distributed_options *options = &distributed->options;
+	struct dfg_explained explained = {.graph = graph,
+		.facts = facts,
+		.placed = placed,
+		.parts = &distributed->parts,
+		.device = distributed->first.device,
+		.replicas = options->replicas && !options->blocks ? options->replicas : 1,
+		.shards = 1,
+		.servers = options->servers,
+		.blocks = (uint32_t)options->blocks};
+	return distributed->cut ? distributed->cut(distributed->cut_arg, &explained) : NULL;
+}
+
 static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph *graph, const struct dfg_facts *facts)
 {
 	struct dfg_arena *arena = &distributed->parts_arena;
@@ -245,7 +269,7 @@ static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph
 		DFG_TRY(fuse(distributed, graph, placed));
 	DFG_TRY(dfg_placement_partition(graph, facts, &distributed->first, placed, arena, &distributed->parts));
 	dfg_phase_end(&phases, "cut");
-	return NULL;
+	return show_cut(distributed, graph, facts, placed);
 }
 
 struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct dfg_graph *graph,

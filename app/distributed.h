@@ -2,6 +2,7 @@
 
 #include "app/devices.h"
 #include "app/execution.h"
+#include "app/explanation.h"
 #include "app/placement.h"
 #include "app/report.h"
 #include "lib/exec/session.h"
@@ -20,6 +21,9 @@ struct dfg_distribution {
 	{                                     \
 		.transport = "auto", .lease = 2.5 \
 	}
+
+/* DFG_USAGE, naming the option, for a transport that does not exist or a lease that is not 0.1 to 86400 seconds. */
+DFG_MUST_CHECK struct dfg_err *dfg_distribution_check(const struct dfg_distribution *distribution);
 
 /* Callbacks with the progress of a launch, for a picture of it. All are set, or none. */
 struct dfg_launch_watch {
@@ -68,6 +72,10 @@ struct dfg_distributed {
 	/* Set by the caller, or NULL: called after a model is opened and before it is partitioned. */
 	struct dfg_err *(*opened)(void *arg);
 	void *opened_arg;
+
+	/* Set by the caller, or NULL: called with a graph that was partitioned here, before workers are started. */
+	struct dfg_err *(*cut)(void *arg, struct dfg_explained *explained);
+	void *cut_arg;
 
 	/* Nodes and tensors to keep when updates are fused on their devices; NULL: no fusion. */
 	const struct dfg_keep *keep;

@@ -44,6 +44,7 @@ struct dfg_run_options {
 	const char *output, *each, *trace;
 	const char *record, *replay; /* of struct dfg_replication, for conflicts */
 	bool stats, profile;
+	struct dfg_err *(*explain)(const struct dfg_explained *explained, struct dfg_text *out_text); /* NULL: not wanted */
 };
 #define DFG_RUN_DEFAULTS                                                                                  \
 	{                                                                                                     \
@@ -83,9 +84,11 @@ struct dfg_run {
 	struct dfg_feeds feeds; /* values of --feed and --seed, the same in each step */
 	struct dfg_edges fetch;
 	uint32_t *target, n_target;
-	struct dfg_keep keep;     /* the fetches and targets, in the form that passes require */
-	struct dfg_timing timing; /* of dfg_run_once() */
-	struct dfg_stats stats;   /* statistics of the last step */
+	struct dfg_keep keep;         /* the fetches and targets, in the form that passes require */
+	struct dfg_dependences loops; /* the parallel loops before they are cut into blocks, if they are to be explained */
+	struct dfg_text explanation;  /* of the partitioned graph, by `explain` */
+	struct dfg_timing timing;     /* of dfg_run_once() */
+	struct dfg_stats stats;       /* statistics of the last step */
 };
 
 /*

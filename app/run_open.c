@@ -90,11 +90,33 @@ static struct dfg_err *shard(struct dfg_run *run)
 	return dfg_replication_fetches(&run->model, &run->fetch);
 }
 
+/* Parallel loops are explained as they are before they are cut. */
+static struct dfg_err *find_loops(struct dfg_run *run)
+{
+	struct dfg_model *model = &run->model;
+	return run->options->explain && dfg_parallel_is_marked(&model->file.graph)
+			   ? dfg_dependences_find(&model->file.graph, &model->arena, &run->loops)
+			   : NULL;
+}
+
+static struct dfg_err *explain(void *arg, struct dfg_explained *explained)
+{
+	struct dfg_run *run = arg;
+	explained->shards = run->replication ? run->replication->n_shards : 1;
+	explained->loops = run->loops;
+	dfg_text_release(&run->explanation);
+	return run->options->explain(explained, &run->explanation);
+}
+
 /* In a distributed run, updates are fused when the devices of their nodes are known. */
 static struct dfg_err *ask_before_the_cut(void *arg)
 {
 	struct dfg_run *run = arg;
 	bool any;
+	if (run->options->explain && run->model.plan.parts.parts)
+		return DFG_ERR(
+			DFG_USAGE, "--explain cannot be used with a plan, whose nodes already have devices: dfg show lists them");
+	DFG_TRY(find_loops(run));
 	if (run->blocks && !run->model.plan.parts.parts)
 		DFG_TRY(dfg_blocks_apply(run->blocks, run->input.report, &run->model));
 	DFG_TRY(ask(run));
@@ -165,6 +187,8 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	run->distributed->trace_arg = trace;
 	run->distributed->opened = ask_before_the_cut;
 	run->distributed->opened_arg = run;
+	run->distributed->cut = run->options->explain ? explain : NULL;
+	run->distributed->cut_arg = run;
 	return dfg_model_distribute(path, &run->input, &session, run->distributed, &run->model);
 }
 
@@ -177,5 +201,6 @@ struct dfg_err *dfg_run_open(const char *path, struct dfg_trace *trace, struct d
 void dfg_run_close(struct dfg_run *run)
 {
 	dfg_feeds_release(&run->feeds);
+	dfg_text_release(&run->explanation);
 	dfg_model_close(&run->model);
 }

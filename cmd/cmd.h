@@ -29,6 +29,7 @@ struct dfg_opt {
 	uint64_t *size;             /* bytes: 512, 64K, 2G, 1Gi */
 	const struct dfg_opt *rows; /* further rows, for options that commands share */
 	int64_t least;              /* the least valid number, real or size */
+	bool *given;                /* NULL, or set to true where the option is given */
 };
 
 struct dfg_cmd {

@@ -115,6 +115,8 @@ static struct dfg_err *set_option(const struct dfg_opt *o, const char *text)
 	if (!*text) /* probably an unset variable of a script */
 		return DFG_ERR(
 			DFG_USAGE, "%s%s requires %s, not an empty string", o->name[0] == '-' ? "" : "--", o->name, o->takes);
+	if (o->given)
+		*o->given = true;
 	if (o->text)
 		*o->text = text;
 	else if (o->list)

@@ -21,6 +21,8 @@ static const struct dfg_opt options[] = {
 	{"device", .takes = "NAME", .text = &device,
 		.help = "With --explain: place nodes on this machine and its device cuda or cuda:I, not on --hosts, as dfg run "
 				"--device does."},
+	{.rows = dfg_launch_options},
+	{.rows = dfg_restarts_options},
 	{.rows = dfg_replication_options},
 	{.rows = dfg_blocks_options},
 	{"fetch", 'f', .takes = "T", .list = &fetch,
@@ -155,6 +157,19 @@ static struct dfg_err *explain_parts(struct partitioning *work, struct dfg_text 
 	return dfg_globals.json ? dfg_explain_json(&explained, out_text) : dfg_explain_text(&explained, out_text);
 }
 
+/* The plan holds the options that were given. */
+static struct dfg_err *save(const struct partitioning *work)
+{
+	const struct dfg_distribution *given = &dfg_shared.distribution;
+	struct dfg_plan_launch launch = {.lease = dfg_shared.given.lease ? given->lease : 0,
+		.restarts = (uint32_t)dfg_shared.restarts,
+		.push = given->push};
+	if (dfg_shared.given.transport)
+		snprintf(launch.transport, sizeof launch.transport, "%s", given->transport);
+	return dfg_plan_folder_save(output, if_changed, &work->parts, work->hosts.device, dfg_shared.replication.n_shards,
+		(uint32_t)dfg_shared.blocks.blocks, &launch);
+}
+
 static struct dfg_err *check_options(void)
 {
 	if (!output && !explain)
@@ -167,6 +182,9 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--device requires --explain and excludes -o: a plan for a device cannot be written");
 	if (device && (dfg_shared.placement.hosts || dfg_shared.placement.place.count))
 		return DFG_ERR(DFG_USAGE, "--device cannot be used with --hosts or --place");
+	if (dfg_shared.restarts > INT32_MAX)
+		return DFG_ERR(DFG_USAGE, "--restarts must be at most %d, not %lld", INT32_MAX, (long long)dfg_shared.restarts);
+	DFG_TRY(dfg_distribution_check(&dfg_shared.distribution));
 	DFG_TRY(dfg_check_blocks());
 	if (!dfg_shared.blocks.blocks)
 		DFG_TRY(dfg_replication_default(&dfg_shared.replication, &dfg_shared.placement, NULL, &dfg_stderr));
@@ -187,8 +205,7 @@ static struct dfg_err *partition_graph(const char *path)
 	if (!err)
 		err = dfg_err_of_file(explain_parts(&work, &explanation), work.file.graph.source);
 	if (!err && output)
-		err = dfg_plan_folder_save(output, if_changed, &work.parts, work.hosts.device, dfg_shared.replication.n_shards,
-			(uint32_t)dfg_shared.blocks.blocks);
+		err = save(&work);
 	dfg_phase_end(&work.phases, "write");
 	if (!err && explanation.length)
 		dfg_print(&explanation);

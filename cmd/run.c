@@ -16,7 +16,7 @@ static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 #define O run_options
 static struct dfg_devices devices;
 static struct dfg_arena devices_arena;
-static int64_t restarts;
+static bool explain, no_push;
 
 static const struct dfg_opt input_rows[] = {
 	{"feed", .takes = "NAME=VALUE", .list = &O.feed,
@@ -89,9 +89,10 @@ static const struct dfg_opt execution_rows[] = {
 static const struct dfg_opt distributed_rows[] = {
 	{.rows = dfg_placement_options},
 	{.rows = dfg_distribution_options},
-	{"restarts", .takes = "N", .number = &restarts,
-		.help = "Restart after the loss of a worker, at most N times, from the last checkpoint or the beginning; with "
-				"--min-replicas, start only the lost replica."},
+	{"no-push", .flag = &no_push, .help = "Do not copy this program, even if the plan says --push."},
+	{.rows = dfg_restarts_options},
+	{"explain", .flag = &explain,
+		.help = "Print, before the run, the device of each node, the reason, and the tensors that a step sends."},
 	{0},
 };
 
@@ -120,6 +121,12 @@ static const struct dfg_opt options[] = {
 static bool has_data(void)
 {
 	return O.data.count || O.steps >= 0 || O.epochs >= 0 || O.metrics || O.checkpoint;
+}
+
+/* The explanation is a part of the JSON document, which --each does not print. */
+static bool explains_in_json(void)
+{
+	return dfg_globals.json && !O.each;
 }
 
 /* Options that have an effect only with another one. */
@@ -153,7 +160,6 @@ static struct dfg_err *check_needs(void)
 		{"map", O.map.count, "load", O.load.count},
 		{"partial", O.partial, O.checkpoint ? "resume" : "load", O.load.count || O.resume},
 		{"if-changed", O.if_changed, "output or --save", O.output || O.save || O.keep_best},
-		{"restarts", restarts, "hosts", dfg_shared.placement.hosts},
 	};
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
 		if (needs[i].given && !needs[i].there)
@@ -173,6 +179,8 @@ static struct dfg_err *check_pairs(void)
 		return DFG_ERR(DFG_USAGE, "--resume and --force exclude each other");
 	if (O.profile && dfg_shared.placement.hosts)
 		return DFG_ERR(DFG_USAGE, "--profile is for a run in this process: it cannot be used with --hosts");
+	if (no_push && dfg_shared.distribution.push)
+		return DFG_ERR(DFG_USAGE, "--push and --no-push exclude each other");
 	if (O.each && (has_data() || repeats))
 		return DFG_ERR(
 			DFG_USAGE, "--each cannot be used with --data, --steps or --repeat: its input decides the steps");
@@ -195,7 +203,12 @@ static struct dfg_err *check_options(const char *path)
 	DFG_TRY(dfg_replication_check_run(&dfg_shared.replication, O.data.count && O.target.count, &dfg_stderr));
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
-	return dfg_find_devices(O.profile ? "profile" : NULL, &devices_arena, &devices);
+	DFG_TRY(dfg_find_devices(O.profile ? "profile" : NULL, &devices_arena, &devices));
+	if (explain && !dfg_shared.placement.hosts && !devices.provider)
+		return DFG_ERR(DFG_USAGE, "--explain requires --hosts or --device: it tells which device a node is on");
+	if (explain)
+		O.explain = explains_in_json() ? dfg_explain_json : dfg_explain_text;
+	return NULL;
 }
 
 /* --data, --steps and their options. */
@@ -247,6 +260,8 @@ static struct dfg_err *run_graph(
 		.input = dfg_cmd_graph_input(),
 		.distributed = distributed};
 	struct dfg_err *err = dfg_run_open(path, trace, &run);
+	if (!explains_in_json())
+		dfg_talk_lines(&run.explanation);
 	if (!err)
 		err = execute(&run, trace, out_status);
 	dfg_run_close(&run);
@@ -277,7 +292,7 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	DFG_TRY(dfg_blocks_of_plan(path, &dfg_shared.blocks));
 	DFG_TRY(dfg_check_blocks());
 	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
-		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, O.each ? NULL : &restarts,
+		dfg_shared.replication.n_replicas, dfg_shared.replication.checks, O.each ? NULL : &dfg_shared.restarts,
 		(uint32_t)dfg_shared.replication.min_replicas, dfg_shared.replication.all_reduce, &dfg_shared.execution,
 		&dfg_stderr, dfg_launch_table_watch(&table), dfg_shared.replication.servers, dfg_shared.replication.async,
 		dfg_shared.replication.quorum && !dfg_shared.replication.replay, dfg_shared.blocks.blocks,
@@ -286,8 +301,9 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	dfg_shared.placement.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
 	DFG_TRY(dfg_distributed_open(&options, &distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
-	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && restarts > 0 && !O.each && pause_before(i); i++) {
-		restarts--;
+	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && dfg_shared.restarts > 0 && !O.each && pause_before(i);
+		 i++) {
+		dfg_shared.restarts--;
 		dfg_talk("%s; restarting%s", err->text, O.checkpoint ? " from the last checkpoint" : "");
 		dfg_err_free(err);
 		O.resume = O.checkpoint != NULL;
@@ -321,10 +337,36 @@ static struct dfg_err *run_with_ranks(char **operands, int *out_status)
 	return dfg_name_memory_limit(err, *operands);
 }
 
+/* Options of the launch that dfg partition stored in a plan hold unless they are given here. */
+static struct dfg_err *take_launch(const char *path)
+{
+	static struct dfg_plan_launch launch;
+	struct dfg_distribution stored = DFG_DISTRIBUTION_DEFAULTS, *used = &dfg_shared.distribution;
+	const struct dfg_given_launch *given = &dfg_shared.given;
+	if (!dfg_shared.placement.hosts || !dfg_plan_folder_is(path))
+		return NULL;
+	DFG_TRY(dfg_plan_folder_launch(path, &launch));
+	stored.transport = *launch.transport ? launch.transport : stored.transport;
+	stored.lease = launch.lease ? launch.lease : stored.lease;
+	struct dfg_err *err = dfg_distribution_check(&stored), *said;
+	if (err) {
+		said = DFG_ERR(DFG_DATA, "%s: manifest.json: %s", path, err->text);
+		dfg_err_free(err);
+		return said;
+	}
+	used->transport = given->transport ? used->transport : stored.transport;
+	used->lease = given->lease ? used->lease : stored.lease;
+	used->push |= launch.push && !no_push;
+	dfg_shared.restarts = given->restarts ? dfg_shared.restarts : (int64_t)launch.restarts;
+	return NULL;
+}
+
 static struct dfg_err *run_command(char **operands, int *out_status)
 {
 	dfg_globals.usage = true;
-	struct dfg_err *err = dfg_ranks_begin(restarts);
+	struct dfg_err *err = take_launch(*operands);
+	if (!err)
+		err = dfg_ranks_begin(dfg_shared.restarts);
 	if (!err)
 		err = run_with_ranks(operands, out_status);
 	dfg_ranks_end();

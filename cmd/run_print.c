@@ -70,6 +70,7 @@ static void print_json(const struct dfg_run *run, const struct dfg_arrays *resul
 	print_timing(&run->timing, json);
 	print_part("stats", stats, json);
 	print_part("profile", profile, json);
+	print_part("explanation", &run->explanation, json);
 	dfg_json_close(json, '}');
 	dfg_text_put(&json->text, "\n", 1);
 }

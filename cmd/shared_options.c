@@ -53,13 +53,25 @@ const struct dfg_opt dfg_placement_options[] = {
 	{0},
 };
 
-const struct dfg_opt dfg_distribution_options[] = {
-	{"transport", .takes = "NAME", .text = &S.distribution.transport,
+const struct dfg_opt dfg_launch_options[] = {
+	{"transport", .takes = "NAME", .text = &S.distribution.transport, .given = &S.given.transport,
 		.help =
 			"Move tensors by libcurl or shm; auto takes the better one for each pair of workers, and -v prints it."},
-	{"lease", .takes = "SECONDS", .real = &S.distribution.lease,
+	{"lease", .takes = "SECONDS", .real = &S.distribution.lease, .given = &S.given.lease,
 		.help = "Fail the step if a worker is silent for SECONDS (2.5)."},
 	{"push", .flag = &S.distribution.push, .help = "Copy this program to the hosts and run the copy there."},
+	{0},
+};
+
+const struct dfg_opt dfg_restarts_options[] = {
+	{"restarts", .takes = "N", .number = &S.restarts, .given = &S.given.restarts,
+		.help = "Restart after the loss of a worker, at most N times, from the last checkpoint or the beginning; with "
+				"--min-replicas, start only the lost replica."},
+	{0},
+};
+
+const struct dfg_opt dfg_distribution_options[] = {
+	{.rows = dfg_launch_options},
 	{"ssh-config", .takes = "FILE", .text = &S.distribution.ssh_config, .help = "Read FILE instead of ~/.ssh/config."},
 	{0},
 };
@@ -122,14 +134,14 @@ const struct dfg_opt dfg_replication_options[] = {
 
 struct dfg_err *dfg_check_hosts_given(void)
 {
-	const struct dfg_distribution by_default = DFG_DISTRIBUTION_DEFAULTS;
-	const char *idle = S.placement.place.count                                  ? "place"
-					   : S.placement.secret_file                                ? "secret-file"
-					   : strcmp(S.distribution.transport, by_default.transport) ? "transport"
-					   : S.distribution.lease != by_default.lease               ? "lease"
-					   : S.distribution.push                                    ? "push"
-					   : S.distribution.ssh_config                              ? "ssh-config"
-																				: NULL;
+	const char *idle = S.placement.place.count     ? "place"
+					   : S.placement.secret_file   ? "secret-file"
+					   : S.given.transport         ? "transport"
+					   : S.given.lease             ? "lease"
+					   : S.distribution.push       ? "push"
+					   : S.restarts                ? "restarts"
+					   : S.distribution.ssh_config ? "ssh-config"
+												   : NULL;
 	return idle && !S.placement.hosts ? DFG_ERR(DFG_USAGE, "--%s requires --hosts", idle) : NULL;
 }
 

@@ -10,14 +10,20 @@ struct dfg_shared_options {
 	struct dfg_execution execution;
 	struct dfg_placement placement;
 	struct dfg_distribution distribution;
+	int64_t restarts;
+	struct dfg_given_launch {
+		bool transport, lease, restarts;
+	} given; /* whether the option is on the command line */
 	struct dfg_replication replication;
 	struct dfg_block_choice blocks;
 	const char *device; /* as the user names it; NULL: cpu */
 };
 extern struct dfg_shared_options dfg_shared;
 extern const struct dfg_opt dfg_execution_options[];
-extern const struct dfg_opt dfg_placement_options[];    /* --hosts, --place */
+extern const struct dfg_opt dfg_placement_options[]; /* --hosts, --place */
+extern const struct dfg_opt dfg_launch_options[]; /* those of distribution that a plan can hold, but for --restarts */
 extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those of placement */
+extern const struct dfg_opt dfg_restarts_options[];
 extern const struct dfg_opt dfg_replication_options[];
 extern const struct dfg_opt dfg_device_options[]; /* --device */
 extern const struct dfg_opt dfg_blocks_options[]; /* --blocks and those of parallel loops */

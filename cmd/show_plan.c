@@ -41,6 +41,25 @@ static struct dfg_err *put_estimate(struct dfg_plan_folder *plan, struct dfg_tex
 	return err;
 }
 
+/* The options of dfg run that the plan holds. */
+static void put_launch(const struct dfg_plan_launch *launch, struct dfg_text *out)
+{
+	struct dfg_text options = {0};
+	if (*launch->transport) {
+		dfg_text_add(&options, " --transport ");
+		dfg_text_escape(&options, launch->transport, strlen(launch->transport), SIZE_MAX);
+	}
+	if (launch->lease > 0)
+		dfg_text_add(&options, " --lease %g", launch->lease);
+	if (launch->restarts)
+		dfg_text_add(&options, " --restarts %u", launch->restarts);
+	if (launch->push)
+		dfg_text_add(&options, " --push");
+	if (options.length)
+		dfg_text_add(out, "dfg run takes%s from this plan\n", options.s);
+	dfg_text_release(&options);
+}
+
 static struct dfg_err *put_summary(struct dfg_plan_folder *plan, struct dfg_text *out)
 {
 	uint64_t nodes = 0;
@@ -55,6 +74,7 @@ static struct dfg_err *put_summary(struct dfg_plan_folder *plan, struct dfg_text
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		dfg_text_add(
 			out, "w%u  %s  %" PRIu64 " node%s\n", i, plan->device[i], plan->nodes[i], dfg_plural(plan->nodes[i]));
+	put_launch(&plan->launch, out);
 	DFG_TRY(put_estimate(plan, out, NULL));
 	for (uint32_t i = 0; i < plan->parts.transfers; i++)
 		put_transfer(&plan->parts.transfer[i], i, out);
@@ -122,6 +142,8 @@ static struct dfg_err *put_json(struct dfg_plan_folder *plan, struct dfg_text *o
 	for (uint32_t i = 0; i < plan->parts.transfers; i++)
 		dfg_explain_transfer(&plan->parts.transfer[i], i, &json);
 	dfg_json_close(&json, ']');
+	if (dfg_plan_launch_is_given(&plan->launch))
+		dfg_json_key(&json, "launch"), dfg_plan_launch_json(&plan->launch, &json);
 	dfg_json_key(&json, "bill");
 	struct dfg_err *err = put_estimate(plan, NULL, &json);
 	dfg_json_close(&json, '}');

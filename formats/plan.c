@@ -57,6 +57,15 @@ struct dfg_err *dfg_plan_folder_blocks(const char *path, uint32_t *out_blocks)
 	return err;
 }
 
+struct dfg_err *dfg_plan_folder_launch(const char *path, struct dfg_plan_launch *out_launch)
+{
+	struct dfg_plan_folder plan = {0};
+	struct dfg_err *err = read_manifest(path, &plan);
+	*out_launch = plan.launch;
+	dfg_plan_folder_close(&plan);
+	return err;
+}
+
 struct dfg_err *dfg_plan_folder_size(const char *path, uint32_t *out_workers, uint32_t *out_shards)
 {
 	static const char server[] = "/job:ps/";
@@ -326,11 +335,13 @@ static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan_fold
 }
 
 struct dfg_err *dfg_plan_folder_save(const char *path, bool if_changed, const struct dfg_parts *parts,
-	const char *const *device, uint32_t shards, uint32_t blocks)
+	const char *const *device, uint32_t shards, uint32_t blocks, const struct dfg_plan_launch *launch)
 {
 	struct dfg_plan_folder plan = {
 		.parts = *parts, .device = (const char **)device, .shards = shards, .blocks = blocks};
 	struct dfg_folder folder;
+	if (launch)
+		plan.launch = *launch;
 	DFG_TRY(dfg_folder_open(path, if_changed, dfg_plan_folder_has, &folder));
 	struct dfg_err *err = dfg_folder_end(&folder, write_all(&folder, &plan));
 	dfg_arena_release(&plan.arena);

@@ -6,6 +6,14 @@
 #include "lib/pass/verify/fault.h"
 #include "lib/pass/partition/partition.h"
 
+/* How a run of a plan starts its workers unless the user says otherwise: options of dfg partition. 0: not given. */
+struct dfg_plan_launch {
+	char transport[16];
+	double lease; /* seconds */
+	uint32_t restarts;
+	bool push;
+};
+
 /*
  * A plan is a folder: a graph for each device, in canonical form, named w0.pb, w1.pb, ... by the device's position in the list
  * of hosts, and manifest.json, which has a line for each device and each transfer:
@@ -20,6 +28,10 @@
  * "blocks" before the devices. The plan of a replica of a batch that is cut into shards has version 2, and "shards" and "buckets", the number of its
  * reductions, before the devices.
  *
+ * Any of them may have, before the devices, the options of struct dfg_plan_launch that were given to dfg partition, as
+ *
+ *     "launch":{"transport":"shm","lease":5,"restarts":2,"push":true},
+ *
  * `each` is the frequency: "step", or in a loop of n iterations "turn" (n + 1 times) or "pivot" (n times). Equal parts
  * have equal bytes, and the folder contains no other files.
  */
@@ -28,9 +40,10 @@ struct dfg_plan_folder {
 	const char **device;    /* full device names, by part */
 	struct dfg_blob *blob;  /* the files by part, from which the graphs borrow */
 	uint8_t (*digest)[DFG_SHA256];
-	uint32_t shards;          /* of a batch, at most DFG_SHARDS_MOST; 1: it is not cut */
-	uint32_t blocks;          /* of its parallel loops, which the workers divide; 0: they do not */
-	uint32_t buckets;         /* number of nodes that contribute to a reduction */
+	uint32_t shards;  /* of a batch, at most DFG_SHARDS_MOST; 1: it is not cut */
+	uint32_t blocks;  /* of its parallel loops, which the workers divide; 0: they do not */
+	uint32_t buckets; /* number of nodes that contribute to a reduction */
+	struct dfg_plan_launch launch;
 	uint64_t *nodes;          /* number of nodes of each part in the manifest */
 	size_t transfer_capacity; /* allocated entries of parts.transfer if the plan was read and owns it */
 	struct dfg_arena arena;
@@ -60,12 +73,20 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_size(const char *path, uint32_t *
 /* The number of blocks of a plan, from its manifest. */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_blocks(const char *path, uint32_t *out_blocks);
 
+/* The options of a plan's launch, from its manifest. */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_launch(const char *path, struct dfg_plan_launch *out_launch);
+
 /*
  * Writes a plan and replaces the plan that is there; DFG_NO_OUTPUT if the path is something else. shards: 1 or more; blocks: 0
- * or as above.
+ * or as above; launch: NULL if no option was given.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_save(const char *path, bool if_changed, const struct dfg_parts *parts,
-	const char *const *device, uint32_t shards, uint32_t blocks);
+	const char *const *device, uint32_t shards, uint32_t blocks, const struct dfg_plan_launch *launch);
+
+/* Whether any option was given, and those that were, as a JSON object. */
+struct dfg_json_out;
+bool dfg_plan_launch_is_given(const struct dfg_plan_launch *launch);
+void dfg_plan_launch_json(const struct dfg_plan_launch *launch, struct dfg_json_out *json);
 
 /* How often a transfer happens: "step", "turn" or "pivot". */
 const char *dfg_plan_folder_each(const struct dfg_transfer *transfer);

@@ -92,6 +92,35 @@ static struct dfg_err *flush(struct dfg_text *text, struct dfg_out *out)
 	return NULL;
 }
 
+bool dfg_plan_launch_is_given(const struct dfg_plan_launch *launch)
+{
+	return *launch->transport || launch->lease > 0 || launch->restarts || launch->push;
+}
+
+void dfg_plan_launch_json(const struct dfg_plan_launch *launch, struct dfg_json_out *json)
+{
+	dfg_json_open(json, '{');
+	if (*launch->transport)
+		dfg_json_key(json, "transport"), dfg_json_string(json, launch->transport);
+	if (launch->lease > 0)
+		dfg_json_key(json, "lease"), dfg_json_f64(json, launch->lease);
+	if (launch->restarts)
+		dfg_json_key(json, "restarts"), dfg_json_uint(json, launch->restarts);
+	if (launch->push)
+		dfg_json_key(json, "push"), dfg_json_bool(json, true);
+	dfg_json_close(json, '}');
+}
+
+static void put_launch(const struct dfg_plan_launch *launch, struct dfg_text *text)
+{
+	struct dfg_json_out json = {.text = *text};
+	if (!dfg_plan_launch_is_given(launch))
+		return;
+	dfg_json_key(&json, "launch"), dfg_plan_launch_json(launch, &json);
+	*text = json.text;
+	put_words(text, ",");
+}
+
 /* One line per entry, so that a change of an entry changes one line. */
 static struct dfg_err *print(const struct dfg_plan_folder *plan, struct dfg_text *text, struct dfg_out *out)
 {
@@ -104,6 +133,7 @@ static struct dfg_err *print(const struct dfg_plan_folder *plan, struct dfg_text
 		dfg_text_add(text, "\"blocks\":%u,", plan->blocks);
 	if (sharded)
 		dfg_text_add(text, "\"shards\":%u,\"buckets\":%u,", plan->shards, plan->buckets);
+	put_launch(&plan->launch, text);
 	dfg_text_add(text, "\"devices\":[");
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		put_part(plan, i, text);
@@ -302,6 +332,42 @@ static struct dfg_err *read_blocks(const struct dfg_json *manifest, struct dfg_p
 	return NULL;
 }
 
+static struct dfg_err *read_transport(const struct dfg_json *given, struct dfg_plan_launch *launch)
+{
+	const struct dfg_json *member;
+	DFG_TRY(dfg_json_need(given, "transport", DFG_JSON_STRING, &member));
+	if (!member->count || member->count >= sizeof launch->transport)
+		return DFG_ERR(DFG_DATA, "\"transport\" must be auto, libcurl or shm, not '%.40s'", member->string);
+	memcpy(launch->transport, member->string, member->count + 1);
+	return NULL;
+}
+
+/* Whether there is such a transport, and a lease may be so long, is known where workers are started. */
+static struct dfg_err *read_launch(const struct dfg_json *manifest, struct dfg_plan_launch *launch)
+{
+	const struct dfg_json *given = dfg_json_get(manifest, "launch"), *member;
+	uint64_t restarts = 0;
+	if (!given)
+		return NULL;
+	DFG_TRY(dfg_json_need(manifest, "launch", DFG_JSON_OBJECT, &given));
+	if (dfg_json_get(given, "transport"))
+		DFG_TRY(read_transport(given, launch));
+	if (dfg_json_get(given, "lease")) {
+		DFG_TRY(dfg_json_need(given, "lease", DFG_JSON_NUMBER, &member));
+		launch->lease = member->number;
+	}
+	if (dfg_json_get(given, "restarts"))
+		DFG_TRY(dfg_json_need_size(given, "restarts", &restarts));
+	if (restarts > INT32_MAX)
+		return DFG_ERR(DFG_DATA, "\"restarts\" is %" PRIu64 ", more than %d", restarts, INT32_MAX);
+	launch->restarts = (uint32_t)restarts;
+	if (dfg_json_get(given, "push")) {
+		DFG_TRY(dfg_json_need(given, "push", DFG_JSON_BOOL, &member));
+		launch->push = member->truth;
+	}
+	return NULL;
+}
+
 /* Reads the members before the transfers, which are necessary to understand these. */
 static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
 {
@@ -317,6 +383,7 @@ static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_pla
 		DFG_TRY(read_shards(manifest, plan));
 	if (version == BLOCKED)
 		DFG_TRY(read_blocks(manifest, plan));
+	DFG_TRY(read_launch(manifest, &plan->launch));
 	DFG_TRY(dfg_json_need(manifest, "devices", DFG_JSON_ARRAY, &list));
 	return read_parts(list, plan);
 }

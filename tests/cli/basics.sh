@@ -90,8 +90,8 @@ touch -d @1000 link.dfg
 status 0 "$DFG" fmt -w --if-changed link.dfg
 [ "$(stat -L -c %Y link.dfg)" = 1000 ]
 status 2 "$DFG" fmt --if-changed link.dfg
-status 2 "$DFG" partition link.dfg --transport shm
-has err "unknown option '--transport', which only these commands have: test, run, "
+status 2 "$DFG" partition link.dfg --swap .
+has err "unknown option '--swap', which only these commands have: diff, "
 status 0 "$DFG" fmt link.dfg link.dfg
 [ "$(grep -c 'x \* 2.0' out)" = 2 ]
 

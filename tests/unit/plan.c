@@ -204,7 +204,7 @@ static struct dfg_err *save(const char *first, const char *second)
 {
 	struct cut cut;
 	cut_graph(&cut, first, second);
-	struct dfg_err *err = dfg_plan_folder_save(path, false, &cut.parts, device, 1, 0);
+	struct dfg_err *err = dfg_plan_folder_save(path, false, &cut.parts, device, 1, 0, NULL);
 	drop_graph(&cut);
 	return err;
 }
