@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 
 extern char **environ;
 
-static volatile sig_atomic_t running; /* the pid of the program; 0: none */
-static volatile sig_atomic_t no_more; /* dfg_child_end() was called */
+static volatile sig_atomic_t running;  /* the pid of the program; 0: none */
+static volatile sig_atomic_t starting; /* a program is started, whose pid is not known yet */
+static volatile sig_atomic_t no_more;  /* dfg_child_end() was called */
 
 static struct dfg_err *spawn(const char *const *argument, const posix_spawn_file_actions_t *actions, pid_t *out_pid)
 {
@@ -78,8 +80,10 @@ void dfg_child_end(void)
 {
 	const struct timespec pause = {0, 1000000};
 	const int kept = errno;
-	const pid_t pid = running;
 	no_more = 1;
+	for (int i = 0; i < 1000 && starting; i++)
+		nanosleep(&pause, NULL);
+	const pid_t pid = running;
 	if (pid) {
 		kill(-pid, SIGTERM);
 		for (int i = 0; i < 1000 && !has_ended(pid); i++)
@@ -89,18 +93,33 @@ void dfg_child_end(void)
 	errno = kept;
 }
 
+/*
+ * A signal must not end this process while the program runs already and its pid is not known: this thread takes none until
+ * then, and on another one dfg_child_end() waits. *out_pid 0: it was not started.
+ */
+static struct dfg_err *start_known(const char *const *argument, bool talks, pid_t *out_pid)
+{
+	sigset_t all, kept;
+	sigfillset(&all);
+	*out_pid = 0;
+	pthread_sigmask(SIG_BLOCK, &all, &kept);
+	starting = 1;
+	struct dfg_err *err = no_more ? NULL : start(argument, talks, out_pid);
+	running = err ? 0 : *out_pid;
+	starting = 0;
+	pthread_sigmask(SIG_SETMASK, &kept, NULL);
+	return err;
+}
+
 struct dfg_err *dfg_child_run(const char *const *argument, bool talks, double seconds, int *out_status)
 {
 	enum { DEADLINE = 124, SIGNALS = 128 };
 	pid_t pid;
 	int how = 0;
 	*out_status = DFG_CHILD_ENDED;
-	if (no_more)
+	DFG_TRY(start_known(argument, talks, &pid));
+	if (!pid)
 		return NULL;
-	DFG_TRY(start(argument, talks, &pid));
-	running = pid;
-	if (no_more)
-		dfg_child_end(); /* it was called before the pid was known */
 	const bool in_time = ends_within(pid, seconds, &how);
 	running = 0;
 	if (!in_time) {
