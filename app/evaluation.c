@@ -1,6 +1,7 @@
 #include "app/evaluation.h"
 
 #include "app/loaded.h"
+#include "lib/pass/rewrite/variants.h"
 
 #include <string.h>
 
@@ -45,6 +46,22 @@ static struct dfg_err *open_graph(struct dfg_run *run, struct dfg_evaluation *ev
 	return dfg_variables_list(&evaluation->own, &evaluation->variables);
 }
 
+/* only: a fetch that is only in the variant for training, or NULL. */
+static void warn_of_training(const struct dfg_run *run, const struct dfg_model *model, const char *only)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	if (dfg_graph_training(graph) == 1 && !dfg_variants_are_two(graph))
+		dfg_report_note(run->input.report,
+			"warning: the evaluation runs %s, which was built with -D training=true: dropout, batch_norm and all else "
+			"that tests `training` are on; build it without that, or give --eval-graph",
+			graph->source);
+	else if (only)
+		dfg_report_note(run->input.report,
+			"warning: the evaluation runs '%s', which is only computed in training: dropout, batch_norm and all else "
+			"that tests `training` are on in it",
+			only);
+}
+
 struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct dfg_evaluation *out_evaluation)
 {
 	*out_evaluation = (struct dfg_evaluation){.wanted = run->options->eval_fetch.count > 0};
@@ -58,11 +75,7 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 		dfg_dataset_open(model, distributed, &run->options->eval_data, &out_evaluation->dataset), "--eval-data"));
 	DFG_TRY(dfg_err_note(
 		dfg_dataset_batch_size(model, &out_evaluation->dataset, batch, true, &out_evaluation->batch), "--eval-data"));
-	if (dfg_graph_training(&model->file.graph) == 1)
-		dfg_report_note(run->input.report,
-			"warning: the evaluation runs %s, which was built with -D training=true: dropout, batch_norm and all else "
-			"that tests `training` are on; give the graph built without it to --eval-graph",
-			model->file.graph.source);
+	warn_of_training(run, model, dfg_model_inference(model, &out_evaluation->fetch));
 	DFG_TRY(bind_feeds(out_evaluation, run));
 	struct dfg_totals *totals = &out_evaluation->totals;
 	DFG_TRY(

@@ -1,12 +1,13 @@
 #include "app/graph_input.h"
 
+#include "app/program.h"
 #include "formats/array.h"
 #include "formats/plan.h"
 #include "lib/base/path.h"
-#include "lib/lang/lang.h"
 #include "lib/pass/grad/grad.h"
 #include "lib/pass/grad/variables.h"
 #include "lib/pass/lower/lower.h"
+#include "lib/pass/rewrite/variants.h"
 #include "lib/pass/verify/verify.h"
 
 #include <string.h>
@@ -56,9 +57,13 @@ static struct dfg_err *mark_trainable(struct dfg_graph *graph)
 	return err;
 }
 
-static struct dfg_err *verify_import(struct import *import)
+static struct dfg_err *verify_import(struct import *import, bool training)
 {
 	struct dfg_graph *graph = &import->file.graph;
+	struct dfg_arena scratch = {0};
+	struct dfg_err *err = dfg_variants_use(graph, training, &scratch);
+	dfg_arena_release(&scratch);
+	DFG_TRY(err);
 	DFG_TRY(dfg_lower_whole(graph));
 	DFG_TRY(dfg_verify(graph, NULL, &import->facts));
 	return mark_trainable(graph);
@@ -82,7 +87,7 @@ static void close_import(struct dfg_lang_graph *graph)
 }
 
 static struct dfg_err *open_import(
-	const char *path, const struct dfg_lang_options *lang, struct dfg_lang_graph *out_graph)
+	const char *path, const struct dfg_lang_options *lang, bool training, struct dfg_lang_graph *out_graph)
 {
 	const struct dfg_graph_options options = {.notes = {note_import, (void *)lang}};
 	struct dfg_blob blob;
@@ -101,8 +106,9 @@ static struct dfg_err *open_import(
 	}
 	struct dfg_err *err = dfg_graph_open_blob(&blob, path, &options, &import->file);
 	if (!err)
-		err = dfg_err_of_file(verify_import(import), path);
-	*out_graph = (struct dfg_lang_graph){&import->file.graph, &import->facts, import};
+		err = dfg_err_of_file(verify_import(import, training), path);
+	*out_graph =
+		(struct dfg_lang_graph){&import->file.graph, &import->facts, import, dfg_variants_are_two(&import->file.graph)};
 	if (err)
 		close_import(out_graph);
 	return err;
@@ -118,7 +124,7 @@ static struct dfg_err *build(const char *path, const struct dfg_blob *blob, stru
 	const char *shown = strcmp(path, "-") ? path : "stdin";
 	*out_file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
 	dfg_graph_init(&out_file->graph, &out_file->arena);
-	struct dfg_err *err = dfg_lang_build(path, &lang, &out_file->graph);
+	struct dfg_err *err = dfg_program_build(path, &lang, &out_file->graph);
 	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, shown, strlen(shown))))
 		err = dfg_no_memory("the name of the graph");
 	if (err)

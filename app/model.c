@@ -5,6 +5,7 @@
 #include "formats/bundle.h"
 #include "lib/base/text.h"
 #include "lib/pass/lower/lower.h"
+#include "lib/pass/rewrite/variants.h"
 #include "lib/pass/verify/verify.h"
 
 #include <stdlib.h>
@@ -242,4 +243,18 @@ struct dfg_err *dfg_model_outputs(struct dfg_model *model, struct dfg_edges *out
 		out_edges->name[out_edges->count] = graph->node[output[out_edges->count].node].name;
 	}
 	return NULL;
+}
+
+const char *dfg_model_inference(const struct dfg_model *model, struct dfg_edges *edges)
+{
+	const char *trained = NULL;
+	if (dfg_graph_training(&model->file.graph) != 1) /* names mean that variant already */
+		return NULL;
+	for (uint32_t i = 0; i < edges->count; i++) {
+		bool missing;
+		edges->edge[i].node = dfg_variants_inference(&model->file.graph, edges->edge[i].node, &missing);
+		if (missing && !trained)
+			trained = edges->name[i];
+	}
+	return trained;
 }

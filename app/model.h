@@ -63,5 +63,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_model_tensors(
 DFG_MUST_CHECK struct dfg_err *dfg_model_nodes(
 	struct dfg_model *model, const struct dfg_words_list *words, uint32_t **out_node, uint32_t *out_count);
 
+/*
+ * Lets the edges be those of the variant for inference, under the names that were given. Returns the name of the first that
+ * is only in the variant for training, NULL if there is none.
+ */
+const char *dfg_model_inference(const struct dfg_model *model, struct dfg_edges *edges);
+
 /* The declared outputs of the graph (_dfg_output marks); DFG_USAGE, listing unread nodes, if there are none. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_outputs(struct dfg_model *model, struct dfg_edges *out_edges);

@@ -83,6 +83,7 @@ struct dfg_run {
 	uint64_t loaded_step;   /* of the last checkpoint that `load` gave; 0: none */
 	struct dfg_feeds feeds; /* values of --feed and --seed, the same in each step */
 	struct dfg_edges fetch;
+	const char *only_training; /* without targets: a fetch that has no variant for inference; NULL: none */
 	uint32_t *target, n_target;
 	struct dfg_keep keep;         /* the fetches and targets, in the form that passes require */
 	struct dfg_dependences loops; /* the parallel loops before they are cut into blocks, if they are to be explained */

@@ -3,6 +3,7 @@
 #include "app/shard_variables.h"
 #include "lib/base/text.h"
 #include "lib/pass/rewrite/fuse_updates.h"
+#include "lib/pass/rewrite/variants.h"
 
 #include <string.h>
 
@@ -57,6 +58,8 @@ struct dfg_err *dfg_run_bind_names(struct dfg_run *run)
 	DFG_TRY(dfg_model_nodes(&run->model, &run->options->target, &run->target, &run->n_target));
 	if (!run->fetch.count && !run->n_target)
 		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
+	if (!run->n_target) /* nothing is trained */
+		run->only_training = dfg_model_inference(&run->model, &run->fetch);
 	return NULL;
 }
 
@@ -126,21 +129,48 @@ static struct dfg_err *ask_before_the_cut(void *arg)
 	return NULL;
 }
 
-/* Training requires a graph that was built for it, and all else one that was not, unless the program does not test it. */
-static void warn_of_training(const struct dfg_run *run)
+/* Nothing is trained, but a fetch is of the variant for training. */
+static void warn_of_inference(const struct dfg_run *run)
 {
 	const struct dfg_graph *graph = &run->model.file.graph;
-	const int training = dfg_graph_training(graph);
-	if (training == 1 && !run->n_target)
+	if (!dfg_variants_are_two(graph))
 		dfg_report_note(run->input.report,
 			"warning: %s was built with -D training=true, and no --target trains: dropout, batch_norm and all else "
 			"that tests `training` are on; to use the model, build it without -D training=true",
 			graph->source);
-	if (training == 0 && run->n_target && dfg_graph_has_loss(graph))
+	else if (run->only_training)
 		dfg_report_note(run->input.report,
-			"warning: --target trains %s, which was built without training: dropout, batch_norm and all else that "
-			"tests `training` are off; build it with dfg build -D training=true before dfg grad",
+			"warning: no --target trains, but '%s' is only computed in training: dropout, batch_norm and all else that "
+			"tests `training` are on in it",
+			run->only_training);
+}
+
+/* Something is trained, or may be, in the variant for inference. */
+static void warn_of_target(const struct dfg_run *run)
+{
+	const struct dfg_graph *graph = &run->model.file.graph;
+	if (dfg_graph_has_loss(graph))
+		dfg_report_note(run->input.report,
+			"warning: --target trains %s, which was built with -D training=false: dropout, batch_norm and all else "
+			"that "
+			"tests `training` are off; build it without -D training=false before dfg grad",
 			graph->source);
+	for (uint32_t i = 0; i < run->n_target; i++)
+		if (dfg_variants_has_training(graph, run->target[i]))
+			dfg_report_note(run->input.report,
+				"warning: `training` is false in target '%s': dfg build -D training=true builds the graph where it is "
+				"true, -D training=false this one without a warning",
+				graph->node[run->target[i]].name);
+}
+
+/* Warns where the value of `training` does not suit the step: it should be true in steps that train, false in others. */
+static void warn_of_training(const struct dfg_run *run)
+{
+	const int training = dfg_graph_training(&run->model.file.graph);
+	if (training == 1 && !run->n_target)
+		warn_of_inference(run);
+	if (training == 0 && run->n_target)
+		warn_of_target(run);
 }
 
 static struct dfg_err *bind(struct dfg_run *run)

@@ -1,8 +1,8 @@
 #include "app/files.h"
+#include "app/program.h"
 #include "cmd/graph.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
-#include "lib/lang/lang.h"
 #include "lib/pass/grad/grad.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ static bool depend, phony;
 static const char *depfile;
 
 static const struct dfg_opt options[] = {
-	{"define", 'D', .takes = "NAME=VALUE", .list = &define, .help = "Set a constant of the program, or `training`."},
+	{"define", 'D', .takes = "NAME=VALUE", .list = &define,
+		.help = "Set a constant of the program, or `training`, which the graph else has both ways."},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Also look for imports in DIR."},
 	{.rows = dfg_graph_out_options},
 	{"memory-limit", .takes = "SIZE", .size = &memory_limit, .least = 1,
@@ -162,7 +163,7 @@ static struct dfg_err *build(char **operands, int *out_status)
 	if (!err)
 		err = find_rule(&reads, &rule);
 	if (!err)
-		err = dfg_lang_build(*operands, &lang, &graph);
+		err = dfg_program_build(*operands, &lang, &graph);
 	if (!err && reads.short_of_memory)
 		err = dfg_no_memory("the list of files read");
 	if (!err)

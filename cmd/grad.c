@@ -7,6 +7,7 @@
 #include "lib/pass/grad/variables.h"
 #include "lib/pass/verify/verify.h"
 #include "lib/pass/lower/lower.h"
+#include "lib/pass/rewrite/variants.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -161,17 +162,26 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 	return err;
 }
 
+/* Puts the variant of the program to use where `training` is true. */
+static struct dfg_err *use_training(struct dfg_graph *graph, struct dfg_arena *scratch)
+{
+	DFG_TRY(dfg_variants_use(graph, true, scratch));
+	if (!dfg_graph_training(graph))
+		dfg_talk(
+			"warning: %s has no variant for training: dropout, batch_norm and all else that tests `training` are off; "
+			"build it without -D training=false",
+			graph->source);
+	return NULL;
+}
+
 static struct dfg_err *differentiate(struct dfg_graph *graph)
 {
-	if (loss && !dfg_graph_training(graph))
-		dfg_talk(
-			"warning: %s was built without training: dropout, batch_norm and all else that tests `training` are "
-			"off; build it with dfg build -D training=true before dfg grad",
-			graph->source);
 	struct dfg_arena arena = {0};
 	struct edges by = {0};
 	struct dfg_builder builder = {.graph = graph, .facts.arena = graph->arena};
-	struct dfg_err *err = dfg_lower_whole(graph);
+	struct dfg_err *err = loss ? use_training(graph, &arena) : NULL;
+	if (!err)
+		err = dfg_lower_whole(graph);
 	if (!err)
 		err = dfg_verify(graph, NULL, &builder.facts);
 	if (!err)

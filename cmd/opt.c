@@ -3,6 +3,7 @@
 #include "cmd/graph.h"
 #include "lib/pass/pass.h"
 #include "lib/pass/rewrite/surgery.h"
+#include "lib/pass/rewrite/variants.h"
 #include "lib/pass/verify/verify.h"
 
 #include <string.h>
@@ -50,11 +51,18 @@ static struct dfg_err *check_pass(const char *name)
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
-static bool is_asked_for(const struct dfg_pass *pass, const char **word, uint32_t count)
+static bool is_named(const char *pass, const char **word, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (!strcmp(word[i], pass->name))
+		if (!strcmp(word[i], pass))
 			return true;
+	return false;
+}
+
+static bool is_asked_for(const struct dfg_pass *pass, const char **word, uint32_t count)
+{
+	if (is_named(pass->name, word, count))
+		return true;
 	return !count && pass->standard && !dfg_surgery_any(&surgery) && !obfuscate;
 }
 
@@ -109,6 +117,8 @@ static struct dfg_err *rewrite(struct dfg_graph *graph, struct dfg_arena *arena,
 										: keep_declared(graph, arena, &keep));
 	if (!keep.n_fetch && !keep.n_target && (surgery.freeze || !leaves_all(word, count)))
 		return DFG_ERR(DFG_USAGE, "the graph declares no outputs: name some with --fetch or --target");
+	if (!surgery.freeze && !is_named("strip", word, count)) /* these are for inference alone */
+		DFG_TRY(dfg_variants_keep(graph, !fetch.count && !target.count, arena, &keep));
 	DFG_TRY(dfg_verify(graph, NULL, NULL));
 	if (dfg_surgery_any(&surgery)) {
 		DFG_TRY(dfg_surgery_apply(&surgery, graph, &keep, arena, &dfg_stderr, report));

@@ -194,9 +194,10 @@ struct dfg_err *dfg_graph_import(
 		return NULL;
 	if (!g)
 		return no_memory();
-	DFG_TRY(options->graphs->open(path, options, &g->file));
+	DFG_TRY(options->graphs->open(path, options, eval->training, &g->file));
 	if (!g->file.graph)
 		return NULL;
+	eval->program->asks_training |= g->file.has_variants;
 	g->path = path;
 	g->older = eval->program->graphs;
 	eval->program->graphs = g;

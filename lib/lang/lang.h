@@ -14,10 +14,15 @@ struct dfg_lang_graph {
 	struct dfg_graph *graph;       /* without calls of functions; its trainable variables are marked `_dfg_trainable` */
 	const struct dfg_facts *facts; /* of all its nodes */
 	void *file;                    /* of the opener */
+	bool has_variants;             /* it is another one for training, of which one is open */
 };
 struct dfg_lang_graphs {
-	/* Opens and verifies the graph. out_graph->graph NULL: the file is a program. Its notes go to options->warn. */
-	struct dfg_err *(*open)(const char *path, const struct dfg_lang_options *options, struct dfg_lang_graph *out_graph);
+	/*
+	 * Opens and verifies the graph, of one with variants that for training or the other one. out_graph->graph NULL: the
+	 * file is a program. Its notes go to options->warn.
+	 */
+	struct dfg_err *(*open)(
+		const char *path, const struct dfg_lang_options *options, bool training, struct dfg_lang_graph *out_graph);
 	void (*close)(struct dfg_lang_graph *graph); /* accepts a zeroed struct */
 };
 

@@ -131,12 +131,12 @@ for option in '--trace no.npz' '--save no.csv' '--save no.txt' '--save no' '-o n
 done
 [ "$(echo no.* new.pb rule.pb)" = 'no.* new.pb rule.pb' ]
 
-# 8: what is trained was built for training, and what is evaluated was not.
+# 8: what is trained was built for training, and what is evaluated was not, if -D chooses (else variants.sh).
 sed 's/^h = .*/h = dropout(tanh(dense(3)(x)), rate = 0.5)/' net.dfg >drop.dfg
-"$DFG" build drop.dfg -o use.pb
+"$DFG" build drop.dfg -D training=false -o use.pb
 "$DFG" build drop.dfg -D training=true -o draft.pb
 status 0 "$DFG" grad use.pb --loss loss --optimizer 'sgd(lr=0.1)' -o wrong.pb
-has err 'warning: use.pb was built without training: dropout'
+has err 'warning: use.pb has no variant for training: dropout'
 status 0 "$DFG" grad use.pb --of loss --wrt x -o slope.pb
 never grep -q warning err
 status 0 "$DFG" grad draft.pb --loss loss --optimizer 'sgd(lr=0.1)' -o dt.pb
@@ -150,7 +150,7 @@ has err 'warning: dt.pb was built with -D training=true, and no --target trains'
 status 0 "$DFG" run dt.pb --feed x=f32[1,2]:1,2 --fetch prediction
 has err 'warning: dt.pb was built with -D training=true, and no --target trains'
 status 0 "$DFG" run wrong.pb $data --target train --fetch loss
-has err 'warning: --target trains wrong.pb, which was built without training'
+has err 'warning: --target trains wrong.pb, which was built with -D training=false'
 status 0 "$DFG" run wrong.pb --feed x=f32[1,2]:1,2 --fetch prediction
 never grep -q warning err
 status 0 "$DFG" serve --explain draft.pb

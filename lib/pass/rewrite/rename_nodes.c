@@ -91,6 +91,15 @@ static struct dfg_err *end(struct renaming *r)
 	return NULL;
 }
 
+struct dfg_err *dfg_set_names(struct dfg_graph *graph, const char *const *name, struct dfg_arena *scratch)
+{
+	struct renaming r;
+	DFG_TRY(begin(&r, graph, scratch));
+	for (uint32_t n = 0; n < graph->count; n++)
+		r.name[n] = name[n];
+	return end(&r);
+}
+
 /* A name of a node: letters, digits and _ . - / \ >, as TensorFlow has it. */
 static bool is_name(const char *name)
 {

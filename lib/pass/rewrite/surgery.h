@@ -21,6 +21,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_remove_nodes(struct dfg_graph *graph, struct 
 DFG_MUST_CHECK struct dfg_err *dfg_rename_nodes(struct dfg_graph *graph, const struct dfg_rename *rename, size_t count,
 	struct dfg_arena *scratch, struct dfg_text *report);
 
+/* Gives node n the name name[n], which is in the graph's arena. */
+DFG_MUST_CHECK struct dfg_err *dfg_set_names(
+	struct dfg_graph *graph, const char *const *name, struct dfg_arena *scratch);
+
 /*
  * Sets attributes: "PATTERN:ATTRIBUTE=VALUE", whose form follows from the op's declaration: true, 3, 0.5, words, f32, [2,?],
  * and lists of these as [1,2]. Without VALUE the attribute is removed.
