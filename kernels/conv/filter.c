@@ -25,7 +25,8 @@ enum {
 	SUMS_BYTES = 32 << 20,
 	ROWS_LEAST = 48,    /* of a block: fewer would be copied more often than they are multiplied */
 	COLUMNS_LEAST = 64, /* likewise */
-	TASKS = 8           /* that are worth cutting blocks for */
+	TASKS = 8,          /* that are worth cutting blocks for */
+	TASK = 1 << 21      /* the most multiplications of one */
 };
 
 struct work {
@@ -146,7 +147,7 @@ static int64_t subtrees_of(const struct work *work)
 static int64_t cut(struct work *work)
 {
 	const double all = (double)work->elements * (double)work->positions;
-	const int64_t task = dfg_grain_of_products(all);
+	const int64_t task = dfg_grain_of_products(all, TASK);
 	int64_t rows = ROWS, columns = COLUMNS;
 	for (;;) {
 		cut_rows(work, rows, columns);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Most positions of a block, bytes of bordered images that are held at once, elements that a thread copies at a time. */
-enum { HEIGHT = 168, BORDERED = 4 << 20, COPIED = 16 * 1024 };
+/* Most positions of a block, multiplications of a task, bytes of bordered images that are held at once, elements that a thread copies at a time. */
+enum { HEIGHT = 168, TASK = 1 << 21, BORDERED = 4 << 20, COPIED = 16 * 1024 };
 
 /*
  * Positions with the same rows of taps inside the image: `count` depths and heights from `from` on, of the taps [low,
@@ -320,7 +320,7 @@ static void run_images(struct dfg_kernel *ctx, struct work *work)
 	for (int64_t i = 0; i < work->bands; i++)
 		all += (double)work->band[i].positions * (double)(work->band[i].taps ? dfg_conv_walk_rows(walk) : 1);
 	all *= (double)work->images * (double)walk->group_out;
-	const int64_t task = dfg_grain_of_products(all * (double)walk->groups);
+	const int64_t task = dfg_grain_of_products(all * (double)walk->groups, TASK);
 	int64_t blocks = 0;
 	for (int64_t i = 0; i < work->bands; i++)
 		work->band[i].blocks = blocks += cut(work, &work->band[i], task);

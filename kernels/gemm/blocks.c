@@ -14,10 +14,10 @@ struct work {
 };
 
 /*
- * Blocks that are enough for the machines of today, columns of a turned b that are read together where reading it is the
+ * The most multiplications of a task, blocks that are enough for the machines of today, columns of a turned b that are read together where reading it is the
  * work, and elements of b that a thread packs at a time.
  */
-enum { BLOCKS = 16, READ_TOGETHER = 512, PACKED = 1 << 15 };
+enum { TASK = 1 << 20, BLOCKS = 16, READ_TOGETHER = 512, PACKED = 1 << 15 };
 
 static void compute(void *arg, int64_t first, int64_t last)
 {
@@ -54,7 +54,7 @@ static void compute_all(struct dfg_kernel *ctx, struct work *work, int64_t count
 	int64_t steps = (p->k > 0 ? p->k : 1) * reading;
 	work->rows = p->m, work->columns = p->n;
 	work->across = work->down = 1;
-	const int64_t task = dfg_grain_of_products((double)count * (double)p->m * (double)p->n * (double)steps);
+	const int64_t task = dfg_grain_of_products((double)count * (double)p->m * (double)p->n * (double)steps, TASK);
 	while (work->rows * work->columns > 2 * task / steps &&
 		   work->rows * work->columns > (reading > 1 ? READ_TOGETHER : 1024) &&
 		   count * work->across * work->down < BLOCKS) {

@@ -17,9 +17,9 @@ static inline int64_t dfg_grain(int64_t n, int64_t least)
 	return blocks > 1 ? (n + blocks - 1) / blocks : block;
 }
 
-/* Multiplications of a task, of `all` in products or convolutions: some 20 us of work or, where that is few tasks, 5. */
-static inline int64_t dfg_grain_of_products(double all)
+/* Multiplications of a task, of `all` in products or convolutions: `most`, or some 5 us of work where that is few tasks. */
+static inline int64_t dfg_grain_of_products(double all, int64_t most)
 {
-	enum { TASKS = 16, LEAST = 1 << 18, MOST = 1 << 20 };
-	return all < (double)LEAST * TASKS ? LEAST : all > (double)MOST * TASKS ? MOST : (int64_t)(all / TASKS);
+	enum { TASKS = 16, LEAST = 1 << 18 };
+	return all < (double)LEAST * TASKS ? LEAST : all > (double)most * TASKS ? most : (int64_t)(all / TASKS);
 }
