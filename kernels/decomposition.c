@@ -1,105 +1,42 @@
 #include "kernels/factor.h"
 #include "kernels/gradient_helpers.h"
 #include "kernels/math.h"
+#include "kernels/matrices.h"
 #include "kernels/shape_rules.h"
 
-#include <string.h>
-
 /* Decompositions of batches of matrices, one after another on any thread, in f64 for both types. */
-struct work {
-	const struct dfg_tensor *in;
-	struct dfg_tensor *out[3];
-	int64_t rows, columns;
-	int64_t wide[2]; /* columns of the factors */
-	double *memory;  /* scratch memory, `each` numbers for each block of matrices */
-	int64_t each;
-	int64_t block; /* matrices of a block */
-	bool with_vectors;
-	bool *failed;
-};
-
-typedef bool matrix_fn(const struct work *work, int64_t t, double *memory);
-
-struct job {
-	const struct work *work;
-	matrix_fn *run;
-};
-
-static void run_matrices(void *arg, int64_t first, int64_t last)
-{
-	const struct job *job = arg;
-	for (int64_t t = first; t < last; t++)
-		job->work->failed[t] = !job->run(job->work, t, job->work->memory + first / job->work->block * job->work->each);
-}
-
-static void read(const struct dfg_tensor *tensor, int64_t at, int64_t n, double *to)
-{
-	dfg_convert(DFG_F64, to, tensor->dtype, dfg_tensor_at(tensor, at), n);
-}
-
-static void write(const struct dfg_tensor *tensor, int64_t at, int64_t n, const double *from)
-{
-	dfg_convert(tensor->dtype, dfg_tensor_at(tensor, at), DFG_F64, from, n);
-}
-
-static struct dfg_err *need_matrices(const struct dfg_shape *in, bool square)
-{
-	int64_t rows = in->rank < 2 ? 0 : in->dim[in->rank - 2], columns = in->rank < 2 ? 1 : in->dim[in->rank - 1];
-	if (in->rank < 2 || (square && rows != columns && rows >= 0 && columns >= 0))
-		return DFG_ERR(DFG_DATA, "input has shape %s, expected %s", dfg_shape_words(in).s,
-			square ? "square matrices" : "matrices");
-	return NULL;
-}
-
-/* The batch of matrices, with further dimensions. */
-static struct dfg_shape with_dims(const struct dfg_shape *in, int count, int64_t a, int64_t b)
-{
-	struct dfg_shape shape = *in;
-	shape.rank = in->rank - 2 + count;
-	memset(shape.dim + in->rank - 2, 0, 2 * sizeof *shape.dim);
-	if (count > 0)
-		shape.dim[in->rank - 2] = a;
-	if (count > 1)
-		shape.dim[in->rank - 1] = b;
-	return shape;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < 0 || b < 0 ? DFG_UNKNOWN : a < b ? a : b;
-}
 
 static struct dfg_err *logdet_shape(struct dfg_infer *node)
 {
-	DFG_TRY(need_matrices(node->in[0], true));
-	node->out[0] = node->out[1] = with_dims(node->in[0], 0, 0, 0);
+	DFG_TRY(dfg_need_matrices(node->in[0], true));
+	node->out[0] = node->out[1] = dfg_matrix_shape(node->in[0], 0, 0, 0);
 	return NULL;
 }
 
 static struct dfg_err *lu_shape(struct dfg_infer *node)
 {
-	DFG_TRY(need_matrices(node->in[0], true));
+	DFG_TRY(dfg_need_matrices(node->in[0], true));
 	node->out[0] = *node->in[0];
-	node->out[1] = with_dims(node->in[0], 1, node->in[0]->dim[node->in[0]->rank - 1], 0);
+	node->out[1] = dfg_matrix_shape(node->in[0], 1, node->in[0]->dim[node->in[0]->rank - 1], 0);
 	return NULL;
 }
 
 static struct dfg_err *qr_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[0];
-	DFG_TRY(need_matrices(in, false));
+	DFG_TRY(dfg_need_matrices(in, false));
 	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1];
-	int64_t wide = node->call->attr[0].b ? rows : smaller(rows, columns);
-	node->out[0] = with_dims(in, 2, rows, wide);
-	node->out[1] = with_dims(in, 2, wide, columns);
+	int64_t wide = node->call->attr[0].b ? rows : dfg_smaller_dim(rows, columns);
+	node->out[0] = dfg_matrix_shape(in, 2, rows, wide);
+	node->out[1] = dfg_matrix_shape(in, 2, wide, columns);
 	return NULL;
 }
 
 static struct dfg_err *symmetric_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[0];
-	DFG_TRY(need_matrices(in, true));
-	node->out[0] = with_dims(in, 1, in->dim[in->rank - 1], 0);
+	DFG_TRY(dfg_need_matrices(in, true));
+	node->out[0] = dfg_matrix_shape(in, 1, in->dim[in->rank - 1], 0);
 	node->out[1] = node->call->attr[0].b ? *in : DFG_SHAPE_VECTOR(0);
 	return NULL;
 }
@@ -107,60 +44,29 @@ static struct dfg_err *symmetric_shape(struct dfg_infer *node)
 static struct dfg_err *svd_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[0];
-	DFG_TRY(need_matrices(in, false));
-	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1], count = smaller(rows, columns);
+	DFG_TRY(dfg_need_matrices(in, false));
+	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1], count = dfg_smaller_dim(rows, columns);
 	bool whole = node->call->attr[1].b, vectors = node->call->attr[0].b;
-	node->out[0] = with_dims(in, 1, count, 0);
-	node->out[1] = vectors ? with_dims(in, 2, rows, whole ? rows : count) : DFG_SHAPE_VECTOR(0);
-	node->out[2] = vectors ? with_dims(in, 2, columns, whole ? columns : count) : DFG_SHAPE_VECTOR(0);
+	node->out[0] = dfg_matrix_shape(in, 1, count, 0);
+	node->out[1] = vectors ? dfg_matrix_shape(in, 2, rows, whole ? rows : count) : DFG_SHAPE_VECTOR(0);
+	node->out[2] = vectors ? dfg_matrix_shape(in, 2, columns, whole ? columns : count) : DFG_SHAPE_VECTOR(0);
 	return NULL;
 }
 
 /* The memory of one matrix: itself, its transpose, a square of the smaller side, and the wider factor, which is an output. */
-static int64_t numbers_of(const struct work *work)
+static int64_t numbers_of(const struct dfg_matrix_work *work)
 {
-	int64_t n = smaller(work->rows, work->columns), left = work->rows * work->wide[0],
+	int64_t n = dfg_smaller_dim(work->rows, work->columns), left = work->rows * work->wide[0],
 			right = work->columns * work->wide[1];
 	return 2 * work->rows * work->columns + n * n + work->rows + work->columns + (left > right ? left : right) + 1;
 }
 
-/* Runs the function for each matrix. Fails with "matrix i FAILURE" if the function fails for matrix i. */
-static struct dfg_err *run_all_matrices(
-	struct dfg_kernel *ctx, struct work *work, matrix_fn *function, const char *failure)
-{
-	struct dfg_shape shape[3];
-	const struct dfg_shape *in = &ctx->in[0]->shape;
-	work->in = ctx->in[0];
-	DFG_TRY(dfg_shapes_now(ctx, ctx->call->n_out, shape));
-	for (int i = 0; i < ctx->call->n_out; i++)
-		DFG_TRY(dfg_kernel_output(ctx, i, &shape[i], &work->out[i]));
-	work->rows = in->dim[in->rank - 2];
-	work->columns = in->dim[in->rank - 1];
-	int64_t count = dfg_count_between(in, 0, in->rank - 2), rows = work->rows, columns = work->columns;
-	if (!count) /* of any size */
-		return NULL;
-	int64_t flops = 8 * (rows + columns) * smaller(rows, columns) * smaller(rows, columns);
-	work->block = flops < 1 << 16 ? (1 << 16) / (flops + 1) + 1 : 1;
-	work->each = numbers_of(work);
-	const struct dfg_shape memory = {.rank = 2, .dim = {(count + work->block - 1) / work->block, work->each}};
-	size_t bytes;
-	DFG_TRY(dfg_shape_bytes(&memory, DFG_F64, &bytes));
-	DFG_TRY(dfg_kernel_scratch(ctx, bytes + 1, (void **)&work->memory));
-	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)count + 1, (void **)&work->failed));
-	memset(work->failed, 0, (size_t)count + 1);
-	dfg_kernel_ranges(ctx, count, work->block, run_matrices, &(struct job){work, function});
-	for (int64_t t = 0; t < count; t++)
-		if (work->failed[t])
-			return DFG_ERR(DFG_DATA, "matrix %lld %s", (long long)t, failure);
-	return NULL;
-}
-
-static bool logdet_of(const struct work *work, int64_t t, double *memory)
+static bool logdet_of(const struct dfg_matrix_work *work, int64_t t, double *memory)
 {
 	int64_t n = work->rows, *row = (int64_t *)(memory + n * n);
 	double log = 0, sign;
 	int exchanges;
-	read(work->in, t * n * n, n * n, memory);
+	dfg_matrix_read(DFG_F64, work->in, t * n * n, n * n, memory);
 	bool regular = dfg_factor_lu(n, memory, row, &exchanges);
 	sign = exchanges;
 	for (int64_t i = 0; i < n && regular; i++) {
@@ -170,44 +76,44 @@ static bool logdet_of(const struct work *work, int64_t t, double *memory)
 	}
 	sign = regular ? sign : 0;
 	log = regular ? log : -MATH_INFINITY;
-	write(work->out[0], t, 1, &sign);
-	write(work->out[1], t, 1, &log);
+	dfg_matrix_write(DFG_F64, work->out[0], t, 1, &sign);
+	dfg_matrix_write(DFG_F64, work->out[1], t, 1, &log);
 	return true;
 }
 
-static bool lu_of(const struct work *work, int64_t t, double *memory)
+static bool lu_of(const struct dfg_matrix_work *work, int64_t t, double *memory)
 {
 	int64_t n = work->rows, *row = (int64_t *)(memory + n * n);
 	int sign;
-	read(work->in, t * n * n, n * n, memory);
+	dfg_matrix_read(DFG_F64, work->in, t * n * n, n * n, memory);
 	if (!dfg_factor_lu(n, memory, row, &sign))
 		return false;
-	write(work->out[0], t * n * n, n * n, memory);
+	dfg_matrix_write(DFG_F64, work->out[0], t * n * n, n * n, memory);
 	dfg_convert(work->out[1]->dtype, dfg_tensor_at(work->out[1], t * n), DFG_I64, row, n);
 	return true;
 }
 
-static bool qr_of(const struct work *work, int64_t t, double *memory)
+static bool qr_of(const struct dfg_matrix_work *work, int64_t t, double *memory)
 {
 	int64_t rows = work->rows, columns = work->columns, wide = work->wide[0];
 	double *q = memory + rows * columns;
-	read(work->in, t * rows * columns, rows * columns, memory);
+	dfg_matrix_read(DFG_F64, work->in, t * rows * columns, rows * columns, memory);
 	dfg_factor_qr(rows, columns, memory, wide, q);
-	write(work->out[0], t * rows * wide, rows * wide, q);
-	write(work->out[1], t * wide * columns, wide * columns, memory);
+	dfg_matrix_write(DFG_F64, work->out[0], t * rows * wide, rows * wide, q);
+	dfg_matrix_write(DFG_F64, work->out[1], t * wide * columns, wide * columns, memory);
 	return true;
 }
 
-static bool symmetric_of(const struct work *work, int64_t t, double *memory)
+static bool symmetric_of(const struct dfg_matrix_work *work, int64_t t, double *memory)
 {
 	int64_t n = work->rows;
 	double *v = memory + n * n, *value = v + n * n;
-	read(work->in, t * n * n, n * n, memory);
+	dfg_matrix_read(DFG_F64, work->in, t * n * n, n * n, memory);
 	if (!dfg_factor_symmetric(n, memory, value, v))
 		return false;
-	write(work->out[0], t * n, n, value);
+	dfg_matrix_write(DFG_F64, work->out[0], t * n, n, value);
 	if (work->with_vectors)
-		write(work->out[1], t * n * n, n * n, v);
+		dfg_matrix_write(DFG_F64, work->out[1], t * n * n, n * n, v);
 	return true;
 }
 
@@ -223,60 +129,61 @@ static void widen(int64_t rows, int64_t count, const double *from, const double 
 	dfg_factor_complete(rows, wide, rank, to);
 }
 
-static bool svd_of(const struct work *work, int64_t t, double *memory)
+static bool svd_of(const struct dfg_matrix_work *work, int64_t t, double *memory)
 {
 	int64_t rows = work->rows, columns = work->columns;
 	bool flat = rows < columns; /* the transpose has the same values, and its vectors exchanged */
 	int64_t tall = flat ? columns : rows, n = flat ? rows : columns;
 	double *v = memory + rows * columns, *value = v + n * n, *wide = value + n;
-	read(work->in, t * rows * columns, rows * columns, flat ? wide : memory);
+	dfg_matrix_read(DFG_F64, work->in, t * rows * columns, rows * columns, flat ? wide : memory);
 	for (int64_t i = 0; i < rows * columns && flat; i++)
 		memory[i % columns * rows + i / columns] = wide[i];
 	if (!dfg_factor_singular(tall, n, memory, value, v))
 		return false;
-	write(work->out[0], t * n, n, value);
+	dfg_matrix_write(DFG_F64, work->out[0], t * n, n, value);
 	for (int side = 0; side < 2 && work->with_vectors; side++) {
 		int64_t size = side ? columns : rows, count = work->wide[side];
 		bool left = (side == 0) != flat;
 		widen(size, n, left ? memory : v, left ? value : NULL, count, wide);
-		write(work->out[1 + side], t * size * count, size * count, wide);
+		dfg_matrix_write(DFG_F64, work->out[1 + side], t * size * count, size * count, wide);
 	}
 	return true;
 }
 
 static struct dfg_err *logdet(struct dfg_kernel *ctx)
 {
-	return run_all_matrices(ctx, &(struct work){0}, logdet_of, "");
+	return dfg_each_matrix(ctx, &(struct dfg_matrix_work){0}, numbers_of, logdet_of, "");
 }
 
 static struct dfg_err *lu(struct dfg_kernel *ctx)
 {
-	return run_all_matrices(ctx, &(struct work){0}, lu_of, "cannot be inverted");
+	return dfg_each_matrix(ctx, &(struct dfg_matrix_work){0}, numbers_of, lu_of, "cannot be inverted");
 }
 
 static struct dfg_err *qr(struct dfg_kernel *ctx)
 {
 	struct dfg_shape shape[2];
 	DFG_TRY(dfg_shapes_now(ctx, 2, shape));
-	return run_all_matrices(ctx, &(struct work){.wide = {shape[0].dim[shape[0].rank - 1]}}, qr_of, "");
+	return dfg_each_matrix(
+		ctx, &(struct dfg_matrix_work){.wide = {shape[0].dim[shape[0].rank - 1]}}, numbers_of, qr_of, "");
 }
 
 #define NO_CONVERGENCE "has no decomposition: an element is not finite, or too large"
 
 static struct dfg_err *symmetric(struct dfg_kernel *ctx)
 {
-	return run_all_matrices(
-		ctx, &(struct work){.with_vectors = dfg_kernel_attr(ctx)[0].b}, symmetric_of, NO_CONVERGENCE);
+	return dfg_each_matrix(ctx, &(struct dfg_matrix_work){.with_vectors = dfg_kernel_attr(ctx)[0].b}, numbers_of,
+		symmetric_of, NO_CONVERGENCE);
 }
 
 static struct dfg_err *svd(struct dfg_kernel *ctx)
 {
 	struct dfg_shape shape[3];
 	DFG_TRY(dfg_shapes_now(ctx, 3, shape));
-	struct work work = {.with_vectors = dfg_kernel_attr(ctx)[0].b};
+	struct dfg_matrix_work work = {.with_vectors = dfg_kernel_attr(ctx)[0].b};
 	for (int i = 0; i < 2 && work.with_vectors; i++)
 		work.wide[i] = shape[1 + i].dim[shape[1 + i].rank - 1];
-	return run_all_matrices(ctx, &work, svd_of, NO_CONVERGENCE);
+	return dfg_each_matrix(ctx, &work, numbers_of, svd_of, NO_CONVERGENCE);
 }
 
 #define TURNED(x) "Einsum([" x "], equation = \"...ij->...ji\")"
@@ -327,6 +234,54 @@ static struct dfg_err *qr_gradient(struct dfg_gradient *node)
 	if (!dfg_gradient_has(node, 1))
 		return dfg_gradient_formula(node, of_q);
 	return dfg_gradient_formula(node, dfg_gradient_has(node, 0) ? of_both : of_r);
+}
+
+/*
+ * Of a matrix that is not taller than wide, whose right vectors, in the columns of v, may be fewer than its columns
+ * (https://j-towns.github.io/papers/svd-derivative.pdf); of a tall one, the same of its transpose. Terms of equal singular
+ * values are left out, because their vectors have no derivative.
+ */
+#define SVD(u, v, ds, du, dv, product) \
+	"square = s * s\n"                                                                                   \
+	"between = ExpandDims(square, -2) - ExpandDims(square, -1)\n"                                        \
+	"over = DivNoNan(OnesLike(between), between)\n"                                                      \
+	"left = over * BatchMatMulV2(" u ", " du ", adj_x = true)\n"                                         \
+	"right = over * BatchMatMulV2(" v ", " dv ", adj_x = true)\n"                                        \
+	"of_left = (left + " TURNED("left") ") * ExpandDims(s, -2)\n"                                        \
+	"of_right = ExpandDims(s, -1) * (right + " TURNED("right") ")\n"                                     \
+	"inner = MatrixDiag(" ds ") + of_left + of_right\n"                                                  \
+	"beside = " TURNED(dv) " - BatchMatMulV2(BatchMatMulV2(" dv ", " v ", adj_x = true), " v ", adj_y = true)\n" \
+	"scaled = " u " * ExpandDims(DivNoNan(OnesLike(s), s), -2)\n"                                        \
+	"full = BatchMatMulV2(" u ", BatchMatMulV2(inner, " v ", adj_y = true)) + BatchMatMulV2(scaled, beside)\n" \
+	"dinput = " product
+
+static struct dfg_err *svd_gradient(struct dfg_gradient *node)
+{
+#define TEXT(wide, ds, du, dv) (wide ? SVD("u", "v", ds, du, dv, "full") : SVD("v", "u", ds, dv, du, TURNED("full")))
+#define OF_VECTORS(wide, ds)                                                                    \
+	{                                                                                           \
+		{TEXT(wide, ds, "ZerosLike(u)", "ZerosLike(v)"), TEXT(wide, ds, "ZerosLike(u)", "dv")}, \
+		{                                                                                       \
+			TEXT(wide, ds, "du", "ZerosLike(v)"), TEXT(wide, ds, "du", "dv")                    \
+		}                                                                                       \
+	}
+	static const char of_values[] =
+		"again, left, right = Svd(input, compute_uv = true)\n"
+		"dinput = BatchMatMulV2(left * ExpandDims(ds, -2), right, adj_y = true)";
+	static const char *const formula[2][2][2][2] = {
+		{OF_VECTORS(0, "ZerosLike(s)"), OF_VECTORS(0, "ds")}, {OF_VECTORS(1, "ZerosLike(s)"), OF_VECTORS(1, "ds")}};
+	if (!node->call->attr[0].b)
+		return dfg_gradient_formula(node, of_values);
+	struct dfg_shape in = dfg_adjoint_fact(node, node->in[0]).shape;
+	int64_t rows = in.rank < 2 ? DFG_UNKNOWN : in.dim[in.rank - 2], columns = in.rank < 2 ? 0 : in.dim[in.rank - 1];
+	if (rows < 0 || columns < 0 || (rows != columns && node->call->attr[1].b))
+		return DFG_ERR(DFG_DATA,
+			"no gradient for %s: it requires known numbers of rows and columns, and full_matrices = false unless they "
+			"are "
+			"equal",
+			dfg_shape_words(&in).s);
+	return dfg_gradient_formula(node,
+		formula[rows <= columns][dfg_gradient_has(node, 0)][dfg_gradient_has(node, 1)][dfg_gradient_has(node, 2)]);
 }
 
 #define KERNELS(function)                          \
@@ -380,7 +335,8 @@ const struct dfg_op dfg_op_Svd = {
 	.doc = "singular values, descending, and singular vectors of matrices",
 	.sig = "<T: f32|f64>(input: T) -> (s: T, u: T, v: T)",
 	.attr = {"compute_uv: bool = true", "full_matrices: bool = false"},
-	.flags = DFG_EXPENSIVE | DFG_NO_GRADIENT,
+	.flags = DFG_EXPENSIVE,
 	.shape = svd_shape,
+	.gradient_fn = svd_gradient,
 	.kernel = KERNELS(svd),
 };

@@ -1,3 +1,4 @@
+#include "kernels/gradient_helpers.h"
 #include "lib/base/vector.h"
 #include "lib/graph/kernel.h"
 
@@ -19,8 +20,33 @@ struct work {
 	bool *failed; /* by result */
 };
 
+/* Of the element that eliminates the others; for complex numbers a bound within a factor of sqrt(2) suffices. */
+static inline double magnitude(double real, double imaginary)
+{
+	return fabs(real) + fabs(imaginary);
+}
+
+#define CONJUGATE(NAME, name, type, number, expr) \
+	static inline type conjugate_##name(type x)   \
+	{                                             \
+		return expr;                              \
+	}
+DFG_EACH_float(CONJUGATE, x)
+DFG_EACH_complex(CONJUGATE, ~x)
+
 #define TEMPLATE "kernels/linalg.inc"
 #include "kernels/each_float.inc"
+#include "kernels/each_complex.inc"
+
+/* The loops of a stem, by dtype. */
+#define EACH(X, argument)       \
+	DFG_EACH_float(X, argument) \
+	DFG_EACH_complex(X, argument)
+#define LOOPS(stem)              \
+	(dfg_range_fn *const[])      \
+	{                            \
+		EACH(DFG_BY_DTYPE, stem) \
+	}
 
 /* Matrices must be square. */
 static struct dfg_err *check_square(const struct dfg_shape *matrix)
@@ -102,7 +128,7 @@ static void find_offsets(const struct dfg_shape *in, const struct dfg_shape *out
 
 /* Runs a loop over `count` matrices; the error "matrix i FAILURE" if one failed. failure is NULL if none can fail. */
 static struct dfg_err *run_matrices(
-	struct dfg_kernel *ctx, struct work *work, int64_t count, dfg_range_fn *f32, dfg_range_fn *f64, const char *failure)
+	struct dfg_kernel *ctx, struct work *work, int64_t count, dfg_range_fn *const *loop, const char *failure)
 {
 	enum dfg_dtype dtype = ctx->in[MATRIX]->dtype;
 	size_t matrix = (size_t)(work->n * work->n) * dfg_dtype_size(dtype);
@@ -110,7 +136,7 @@ static struct dfg_err *run_matrices(
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)count + 1, (void **)&work->failed));
 	memset(work->failed, 0, (size_t)count + 1);
 	int64_t each = work->n * work->n * (work->n + work->k);
-	dfg_kernel_ranges(ctx, count, each < 1 << 15 ? (1 << 15) / (each + 1) + 1 : 1, dtype == DFG_F32 ? f32 : f64, work);
+	dfg_kernel_ranges(ctx, count, each < 1 << 15 ? (1 << 15) / (each + 1) + 1 : 1, loop[dtype], work);
 	for (int64_t t = 0; t < count; t++)
 		if (work->failed[t])
 			return DFG_ERR(DFG_DATA, "matrix %lld %s", (long long)t, failure);
@@ -132,7 +158,7 @@ static struct dfg_err *cholesky(struct dfg_kernel *ctx)
 	DFG_TRY(check_square(&in->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &in->shape, &out));
 	struct work work = {.in = in->data, .out = out->data, .n = in->shape.dim[in->shape.rank - 1]};
-	return run_matrices(ctx, &work, count_of(&in->shape), cholesky_f32, cholesky_f64, NULL);
+	return run_matrices(ctx, &work, count_of(&in->shape), LOOPS(cholesky), NULL);
 }
 
 static struct dfg_err *determinant(struct dfg_kernel *ctx)
@@ -143,7 +169,7 @@ static struct dfg_err *determinant(struct dfg_kernel *ctx)
 	struct dfg_shape shape = in_front(&in->shape);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	struct work work = {.in = in->data, .out = out->data, .n = in->shape.dim[in->shape.rank - 1]};
-	return run_matrices(ctx, &work, count_of(&in->shape), determinant_f32, determinant_f64, SINGULAR);
+	return run_matrices(ctx, &work, count_of(&in->shape), LOOPS(determinant), SINGULAR);
 }
 
 static struct dfg_err *inverse(struct dfg_kernel *ctx)
@@ -154,7 +180,7 @@ static struct dfg_err *inverse(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_kernel_output(ctx, 0, &in->shape, &out));
 	int64_t n = in->shape.dim[in->shape.rank - 1];
 	struct work work = {.in = in->data, .out = out->data, .n = n, .k = n, .adjoint = dfg_kernel_attr(ctx)[0].b};
-	return run_matrices(ctx, &work, count_of(&in->shape), solve_f32, solve_f64, SINGULAR);
+	return run_matrices(ctx, &work, count_of(&in->shape), LOOPS(solve), SINGULAR);
 }
 
 static struct dfg_err *solve(struct dfg_kernel *ctx)
@@ -172,7 +198,7 @@ static struct dfg_err *solve(struct dfg_kernel *ctx)
 		.k = shape.dim[shape.rank - 1],
 		.adjoint = dfg_kernel_attr(ctx)[0].b,
 	};
-	return run_matrices(ctx, &work, count_of(&shape), solve_f32, solve_f64, SINGULAR);
+	return run_matrices(ctx, &work, count_of(&shape), LOOPS(solve), SINGULAR);
 }
 
 enum { LOWER, ADJOINT }; /* attributes of MatrixTriangularSolve */
@@ -200,46 +226,68 @@ static struct dfg_err *triangular(struct dfg_kernel *ctx)
 		.lower = dfg_kernel_attr(ctx)[LOWER].b,
 		.adjoint = dfg_kernel_attr(ctx)[ADJOINT].b,
 	};
-	return run_matrices(ctx, &work, count, triangular_f32, triangular_f64, SINGULAR);
+	return run_matrices(ctx, &work, count, LOOPS(triangular), SINGULAR);
 }
 
+/* The adjoint of a matrix, the transpose of a real one; and the conjugate of each element. */
 #define TURNED(x) "Einsum([" x "], equation = \"...ij->...ji\")"
+#define ADJOINT_OF(x) "Conj(" TURNED(x) ")"
+
+#define CHOLESKY_GRADIENT(ADJOINT) \
+	"product = BatchMatMulV2(output, doutput, adj_x = true)\n"                                  \
+	"half = MatrixBandPart(product, -1, 0) - 0.5 * MatrixBandPart(product, 0, 0)\n"             \
+	"left = MatrixTriangularSolve(output, half, adjoint = true)\n"                              \
+	"both = MatrixTriangularSolve(output, " ADJOINT("left") ", adjoint = true)\n"               \
+	"dinput = 0.5 * (both + " ADJOINT("both") ")"
+
+static struct dfg_err *cholesky_gradient(struct dfg_gradient *node)
+{
+	if (dfg_dtype_is((enum dfg_dtype)node->call->out_dtype[0], "complex"))
+		return dfg_gradient_formula(node, CHOLESKY_GRADIENT(ADJOINT_OF));
+	return dfg_gradient_formula(node, CHOLESKY_GRADIENT(TURNED));
+}
+
+#define DETERMINANT_GRADIENT(conjugate) \
+	"dinput = ExpandDims(ExpandDims(doutput * " conjugate "(output), -1), -1) * MatrixInverse(input, adjoint = true)"
+
+static struct dfg_err *determinant_gradient(struct dfg_gradient *node)
+{
+	if (dfg_dtype_is((enum dfg_dtype)node->call->out_dtype[0], "complex"))
+		return dfg_gradient_formula(node, DETERMINANT_GRADIENT("Conj"));
+	return dfg_gradient_formula(node, DETERMINANT_GRADIENT(""));
+}
 
 const struct dfg_op dfg_op_Cholesky = {
 	.name = "Cholesky",
 	.doc = "the lower triangle whose product with its transpose is the matrix; NaN if that is not positive definite",
-	.sig = "<T: float>(input: T) -> (output: T)",
+	.sig = "<T: float|complex>(input: T) -> (output: T)",
 	.flags = DFG_EXPENSIVE,
 	.shape = square_shape,
-	.gradient = "product = BatchMatMulV2(output, doutput, adj_x = true)\n"
-				"half = MatrixBandPart(product, -1, 0) - 0.5 * MatrixBandPart(product, 0, 0)\n"
-				"left = MatrixTriangularSolve(output, half, adjoint = true)\n"
-				"both = MatrixTriangularSolve(output, " TURNED("left") ", adjoint = true)\n"
-				"dinput = 0.5 * (both + " TURNED("both") ")",
-	.kernel = {[DFG_F32] = cholesky, [DFG_F64] = cholesky},
+	.gradient_fn = cholesky_gradient,
+	.kernel = {EACH(DFG_FOR_DTYPE, cholesky)},
 };
 
 const struct dfg_op dfg_op_MatrixDeterminant = {
 	.name = "MatrixDeterminant",
 	.doc = "determinant of each matrix",
-	.sig = "<T: float>(input: T) -> (output: T)",
+	.sig = "<T: float|complex>(input: T) -> (output: T)",
 	.flags = DFG_EXPENSIVE,
 	.shape = determinant_shape,
-	.gradient = "dinput = ExpandDims(ExpandDims(doutput * output, -1), -1) * MatrixInverse(input, adjoint = true)",
-	.kernel = {[DFG_F32] = determinant, [DFG_F64] = determinant},
+	.gradient_fn = determinant_gradient,
+	.kernel = {EACH(DFG_FOR_DTYPE, determinant)},
 };
 
 const struct dfg_op dfg_op_MatrixInverse = {
 	.name = "MatrixInverse",
 	.doc = "inverse of each matrix, or of its transpose",
-	.sig = "<T: float>(input: T) -> (output: T)",
+	.sig = "<T: float|complex>(input: T) -> (output: T)",
 	.attr = {"adjoint: bool = false"},
 	.flags = DFG_EXPENSIVE,
 	.shape = square_shape,
 	.gradient =
 		"dinput = -BatchMatMulV2(output, BatchMatMulV2(doutput, output, adj_x = adjoint, adj_y = not adjoint), "
 		"adj_x = not adjoint)",
-	.kernel = {[DFG_F32] = inverse, [DFG_F64] = inverse},
+	.kernel = {EACH(DFG_FOR_DTYPE, inverse)},
 };
 
 #define BY_MATRIX                                                                  \
@@ -249,23 +297,23 @@ const struct dfg_op dfg_op_MatrixInverse = {
 const struct dfg_op dfg_op_MatrixSolve = {
 	.name = "MatrixSolve",
 	.doc = "solution of each system of linear equations, one a column of rhs",
-	.sig = "<T: float>(matrix: T, rhs: T) -> (output: T)",
+	.sig = "<T: float|complex>(matrix: T, rhs: T) -> (output: T)",
 	.attr = {"adjoint: bool = false"},
 	.flags = DFG_EXPENSIVE,
 	.shape = system_shape,
 	.gradient = "drhs = MatrixSolve(matrix, doutput, adjoint = not adjoint)\n" BY_MATRIX "dmatrix = product",
-	.kernel = {[DFG_F32] = solve, [DFG_F64] = solve},
+	.kernel = {EACH(DFG_FOR_DTYPE, solve)},
 };
 
 const struct dfg_op dfg_op_MatrixTriangularSolve = {
 	.name = "MatrixTriangularSolve",
 	.doc = "solution of systems whose matrix is the lower or upper triangle of matrix",
-	.sig = "<T: float>(matrix: T, rhs: T) -> (output: T)",
+	.sig = "<T: float|complex>(matrix: T, rhs: T) -> (output: T)",
 	.attr = {[LOWER] = "lower: bool = true", [ADJOINT] = "adjoint: bool = false"},
 	.flags = DFG_EXPENSIVE,
 	.shape = broadcast_shape,
 	.gradient = "drhs = MatrixTriangularSolve(matrix, doutput, lower = lower, adjoint = not adjoint)\n" BY_MATRIX
 				"static if lower { dmatrix = MatrixBandPart(product, -1, 0) }\n"
 				"else { dmatrix = MatrixBandPart(product, 0, -1) }",
-	.kernel = {[DFG_F32] = triangular, [DFG_F64] = triangular},
+	.kernel = {EACH(DFG_FOR_DTYPE, triangular)},
 };

@@ -90,6 +90,31 @@ enum { LANES = DFG_REDUCE_LANES, PART = 16 };
 #define LAST(a, n) (ACC) __builtin_sqrt((double)(a))
 #include "kernels/reduction.inc"
 
+#define STEM(x) norm_##x
+#define CLASS "kernels/each_complex.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define ONE(x) __real__ x *__real__ x + __imag__ x *__imag__ x
+#define LAST(a, n) (ACC) __builtin_sqrt((double)__real__(a))
+#include "kernels/reduction.inc"
+
+/* Squares wrap around; a sum that became negative has no root. */
+#define STEM(x) norm_##x
+#define CLASS "kernels/each_signed.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define ONE(x) x *x
+#define LAST(a, n) a > 0 ? (ACC)__builtin_sqrt((double)(a)) : 0
+#include "kernels/reduction.inc"
+
+#define STEM(x) norm_##x
+#define CLASS "kernels/each_unsigned.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define ONE(x) x *x
+#define LAST(a, n) (ACC) __builtin_sqrt((double)(a))
+#include "kernels/reduction.inc"
+
 const struct dfg_reducer *dfg_sum_reducer(enum dfg_dtype dtype)
 {
 	return dtype == DFG_F32 ? sum_reducer_f32 : sum_reducer_f64;
@@ -243,7 +268,7 @@ REDUCTION(Mean, numeric, mean, "the mean over the given axes", .gradient_fn = me
 REDUCTION(Prod, numeric, prod, "the product over the given axes", .gradient = prod_gradient)
 REDUCTION(Max, number, max, "the largest over the given axes; NaN if one is", .gradient_fn = extreme_gradient)
 REDUCTION(Min, number, min, "the smallest over the given axes; NaN if one is", .gradient_fn = extreme_gradient)
-REDUCTION(EuclideanNorm, float, norm, "the square root of the sum of squares over the given axes",
+REDUCTION(EuclideanNorm, numeric, norm, "the square root of the sum of squares over the given axes",
 	.gradient =
 		"kept = Shape(Sum(ZerosLike(input), reduction_indices, keep_dims = true))\n"
 		"dinput = input / (Reshape(output, kept) / Reshape(doutput, kept))")

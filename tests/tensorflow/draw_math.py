@@ -1,6 +1,8 @@
 """Draws of functions of numbers, counts and searches: tests/tensorflow/ops.py."""
 import numpy
 
+from draw_resize import array
+
 from draw_resize import NUMBERS, array
 
 REAL = ["f4", "f8"]
@@ -91,9 +93,13 @@ DRAWS = {"Erfinv": function(-0.999, 0.999), "Ndtri": function(0.001, 0.999), "Lo
 
 
 def norm(r):
-    x = numpy.asarray(r.normal(0, 2, [*map(int, r.integers(1, 5, r.integers(0, 4)))]), r.choice(["f4", "f8"]))
+    kind = r.choice(["f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+    shape = [*map(int, r.integers(1, 5, r.integers(0, 4)))]
+    x = array(r, shape, kind, -2, 2 if kind == "i1" else 3)
     axes = r.permutation(x.ndim)[:int(r.integers(0, x.ndim + 1))] - x.ndim * int(r.integers(2))
-    return {"inputs": [x, axes.astype(r.choice(["i4", "i8"]))], "attrs": {"keep_dims": bool(r.integers(2))}, "grad": [0]}
+    axes, keep = axes.astype(r.choice(["i4", "i8"])), bool(r.integers(2))
+    smooth = x.dtype.kind == "f" and (keep or axes.dtype == "i4")  # TensorFlow's gradient mixes the types of other axes
+    return {"inputs": [x, axes], "attrs": {"keep_dims": keep}, "grad": [0] if smooth else []}
 
 
 def next_after(r):
