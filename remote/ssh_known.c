@@ -166,16 +166,23 @@ static const char *scan_kind(enum ssh_keytypes_e kind)
 	return kind == SSH_KEYTYPE_ED25519 ? "ed25519" : kind == SSH_KEYTYPE_RSA ? "rsa" : "ecdsa";
 }
 
-/* The file to which a new key is added. */
-static const char *first_file(const struct dfg_ssh *ssh)
+/* The file to which new keys are added, which may not exist yet; NULL: there is none, or it is /dev/null or a pipe. */
+static const char *file_for_new(const struct dfg_ssh *ssh)
 {
-	return ssh->entry.known_hosts.count ? ssh->entry.known_hosts.word[0] : "~/.ssh/known_hosts";
+	struct stat file;
+	const char *path = ssh->entry.known_hosts.count ? ssh->entry.known_hosts.word[0] : NULL;
+	return path && !stat(path, &file) && !S_ISREG(file.st_mode) ? NULL : path;
 }
 
 static struct dfg_err *refuse_unknown(const struct dfg_ssh *ssh, const struct search *search, const char *print)
 {
-	const char *address = ssh->entry.host_name, *file = first_file(ssh), *config = ssh->wish.file;
+	const char *address = ssh->entry.host_name, *file = file_for_new(ssh), *config = ssh->wish.file;
 	const char *kind = scan_kind(dfg_ssh_key_type(search->key));
+	if (!file)
+		return DFG_ERR(DFG_REFUSED,
+			"the host key of %s is not known: %s. It cannot be recorded, because UserKnownHostsFile is %s: name a file "
+			"in the ssh configuration",
+			search->name, print, ssh->entry.known_hosts.count ? ssh->entry.known_hosts.word[0] : "none");
 	if (ssh->jump || ssh->proxy || ssh->entry.host_key_alias)
 		return DFG_ERR(DFG_REFUSED,
 			"the host key of %s is not known: %s. If that is its key, let ssh record it: ssh %s%s%s%s true",
@@ -194,27 +201,46 @@ static struct dfg_err *refuse_changed(const struct search *search, const char *p
 		search->name, print, search->other.file, search->other.line, search->other.file, search->name);
 }
 
-/* The user's config accepts new hosts: adds the key as a line. /dev/null and pipes keep none. */
+/* As ssh does where ~/.ssh does not exist yet. */
+static void make_folder_of(const char *path, struct dfg_arena *arena)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder = slash && slash > path ? dfg_arena_copy(arena, path, (size_t)(slash - path)) : NULL;
+	if (folder)
+		(void)dfg_fs->mkdir(folder, 0700); /* if it cannot be made, opening the file says so */
+}
+
+/* Appends a line, which begins with a line end for a file whose last line has none. */
+static struct dfg_err *append_line(const char *path, const struct dfg_text *line)
+{
+	struct stat file;
+	char last = '\n';
+	int fd = dfg_fs->open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "cannot write %s: %s", path, strerror(errno));
+	const bool is_whole =
+		fstat(fd, &file) || !file.st_size || dfg_fs->read_at(fd, &last, 1, file.st_size - 1) != 1 || last == '\n';
+	struct dfg_err *err = dfg_fs_write_all(fd, path, line->s + is_whole, line->length - is_whole);
+	dfg_fs->close(fd);
+	return err;
+}
+
+/* The user's config accepts new hosts: adds the key as a line, if there is a file that keeps it. */
 static struct dfg_err *write_down(struct dfg_ssh *ssh, const struct search *search)
 {
-	const char *path = first_file(ssh);
+	const char *path = file_for_new(ssh);
 	char *base64 = NULL;
 	struct dfg_text line = {0};
-	struct stat file;
-	if (!ssh->entry.known_hosts.count || (!stat(path, &file) && !S_ISREG(file.st_mode)))
+	if (!path)
 		return NULL;
 	if (dfg_ssh_pki_export_pubkey_base64(search->key, &base64))
 		return DFG_ERR(DFG_UNAVAILABLE, "the host's key cannot be read");
-	dfg_text_add(&line, "%s %s %s\n", search->name, dfg_ssh_key_type_to_char(dfg_ssh_key_type(search->key)), base64);
+	dfg_text_add(&line, "\n%s %s %s\n", search->name, dfg_ssh_key_type_to_char(dfg_ssh_key_type(search->key)), base64);
 	dfg_ssh_string_free_char(base64);
 	struct dfg_err *err = dfg_text_check(&line);
-	int fd = err ? -1 : dfg_fs->open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-	if (!err && fd < 0)
-		err = DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "cannot write %s: %s", path, strerror(errno));
+	make_folder_of(path, &ssh->arena);
 	if (!err)
-		err = dfg_fs_write_all(fd, path, line.s, line.length);
-	if (fd >= 0)
-		dfg_fs->close(fd);
+		err = append_line(path, &line);
 	dfg_text_release(&line);
 	return err;
 }
