@@ -234,27 +234,49 @@ static void a_peer_that_takes_a_byte_at_a_time(void **state)
 	free(bytes);
 }
 
-/* Half of a TLS hello, or a whole one in clear, where the server requires TLS. */
-static void a_handshake_that_does_not_go_on(void **state)
+/* The beginning of a TLS record, or HTTP/2 in clear, where the server requires TLS. */
+static const struct {
+	const char *bytes;
+	size_t count;
+} half[] = {{"\x16\x03\x01\x02", 4}, {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11},
+	{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24}, {"", 0}, {"\x15\x03\x03", 3}};
+enum { HALVES = sizeof half / sizeof *half };
+
+static void send_halves(struct http_pair_end *to, int fd[HALVES])
 {
-	(void)state;
-	struct http_pair_end plain = victim, *sealed = calloc(1, sizeof *sealed);
-	struct dfg_http_links_options options = {.address = "127.0.0.1", .secret = secret, .tls = true};
-	http_pair_open_end(sealed, options, 0);
-	victim.http = sealed->http;
-	static const char *const words[] = {"\x16\x03\x01\x02", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "", "\x15\x03\x03"};
-	int fd[4];
-	for (size_t i = 0; i < 4; i++) {
+	struct http_pair_end plain = victim;
+	victim.http = to->http;
+	for (size_t i = 0; i < HALVES; i++) {
 		fd[i] = reach();
-		assert_true(send(fd[i], words[i], strlen(words[i]), MSG_NOSIGNAL) >= 0);
-	}
-	for (size_t i = 0; i < 4; i++) {
-		assert_true(is_hung_up_on(fd[i], GONE_MS));
-		close(fd[i]);
+		assert_true(send(fd[i], half[i].bytes, half[i].count, MSG_NOSIGNAL) >= 0);
 	}
 	victim.http = plain.http;
-	dfg_http_links_free(sealed->http);
-	free(sealed);
+}
+
+/* Workers are linked while strangers hold their ports; a stranger is hung up on after five seconds, or the patience. */
+static void half_a_handshake_delays_no_link_and_ends(void **state)
+{
+	(void)state;
+	struct http_pair_end *end = calloc(2, sizeof *end);
+	struct dfg_http_links_options options = {.address = "127.0.0.1", .secret = secret, .tls = true};
+	int fd[2][HALVES];
+	for (uint32_t i = 0; i < 2; i++) {
+		http_pair_open_end(&end[i], options, i);
+		dfg_http_links_set_patience(end[i].http, i ? 6000 : 0);
+		send_halves(&end[i], fd[i]);
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		succeeds(dfg_http_links_connect(end[i].http, !i, dfg_http_links_address(end[!i].http),
+			dfg_http_links_fingerprint(end[!i].http), &end[i].link));
+	for (uint32_t i = 0; i < 2; i++)
+		succeeds(dfg_http_links_wait(end[i].link, SERVED_MS));
+	for (uint32_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < HALVES; k++) {
+			assert_true(is_hung_up_on(fd[i][k], GONE_MS));
+			close(fd[i][k]);
+		}
+	http_pair_close(end);
+	free(end);
 	a_good_one_is_served();
 }
 
@@ -354,7 +376,7 @@ int main(void)
 		cmocka_unit_test(a_request_that_comes_byte_by_byte),
 		cmocka_unit_test(who_comes_and_goes_leaves_nothing),
 		cmocka_unit_test(a_peer_that_takes_a_byte_at_a_time),
-		cmocka_unit_test(a_handshake_that_does_not_go_on),
+		cmocka_unit_test(half_a_handshake_delays_no_link_and_ends),
 		cmocka_unit_test(all_at_once_and_the_good_are_served),
 	};
 	return cmocka_run_group_tests_name("http_storm", tests, begin, over);
