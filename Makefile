@@ -115,7 +115,7 @@ $(O)/standin/%.o: kernels/%.cu
 	  -Wno-unused-function -fno-if-conversion -fno-inline-functions -fno-inline-small-functions \
 	  -fno-inline-functions-called-once $(EXTRA) -MMD -MP -x c++ -c -o $@ $<
 $(O)/cuda_kernels.def: $(CUDA_KERNELS)
-	@$(NM) --defined-only $^ | sed -n 's/.* T dfg_\([a-z]*\)_kernel_\(.*\)/KERNEL(\1, \2)/p' | LC_ALL=C sort >$@
+	@$(NM) --defined-only $^ | sed -n 's/.* T dfg_\([a-z]*\)_kernel_\(.*\)/KERNEL(\1, \2)/p' | LC_ALL=C sort -k 2 >$@
 $(O)/standin/host/%.o: kernels/cuda/standin/%.c $(O)/cuda_kernels.def $(O)/device_build.h
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(COMPILE) -fPIC -fvisibility=hidden -c -o $@ $<

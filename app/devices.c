@@ -110,9 +110,11 @@ static const char *why_host(struct placing *placing, uint32_t n, const struct df
 		return "it only passes a value on";
 	if (call->op->role != DFG_PLAIN)
 		return "inputs, control flow and state are on the host";
-	if (!dfg_device_row(placing->devices->provider, call, placing->devices->denormals))
+	const struct dfg_device_kernel *kernel =
+		dfg_device_find_kernel(placing->devices->provider, call, placing->devices->denormals);
+	if (!kernel)
 		return "there is no kernel for a device";
-	if (call->op->run && !is_known_to_broadcast(placing, node))
+	if (kernel->family == DFG_FAMILY_row && call->op->run && !is_known_to_broadcast(placing, node))
 		return "its operands may have shapes that do not broadcast";
 	return steers(placing, n) ? "a scalar that may decide what the host does" : NULL;
 }

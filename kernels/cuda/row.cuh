@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/element.cuh"
 #include "lib/exec/device/row_launch.h"
 #include "kernels/row_types.h"
 
@@ -67,45 +67,10 @@ namespace
 #include "kernels/special.c"
 #include "kernels/trigonometry.c"
 #include "kernels/row_functions.h"
-#include "lib/graph/half_bits.h"
 #undef inline
 } // namespace
 
 #include "kernels/row_names.h"
-
-/* Element types in memory: a half is stored as bits, and computed in f32. */
-struct f16 {
-	uint16_t bits;
-};
-struct bf16 {
-	uint16_t bits;
-};
-
-template <class Element> DFG_DEVICE inline Element widened(Element stored)
-{
-	return stored;
-}
-DFG_DEVICE inline float widened(f16 stored)
-{
-	return widen_f16(stored.bits);
-}
-DFG_DEVICE inline float widened(bf16 stored)
-{
-	return widen_bf16(stored.bits);
-}
-
-template <class Element> DFG_DEVICE inline void store_rounded(Element *to, Element value)
-{
-	*to = value;
-}
-DFG_DEVICE inline void store_rounded(f16 *to, float value)
-{
-	to->bits = round_f16(value);
-}
-DFG_DEVICE inline void store_rounded(bf16 *to, float value)
-{
-	to->bits = round_bf16(value);
-}
 
 /* The index of the element of an operand that output element i reads. */
 DFG_DEVICE inline int64_t operand_index(const struct dfg_row_launch &launch, int operand, int64_t i)

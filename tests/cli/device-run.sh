@@ -88,6 +88,31 @@ X
 "$DFG" run loop.dfg --feed x=f32[4]:0.1,0.2,-3,4 --device cuda >device.txt
 cmp host.txt device.txt
 
+# Products of matrices: chains of every length, turned and repeated operands, halves and integers; and those that do not fit.
+cat >products.dfg <<'X'
+input a: f32[p, q, 6, k]
+input b: f32[q, k, 5]
+c = a[0, 0]
+output ab = a @ b
+output turned = BatchMatMulV2(b, a, adj_x = true, adj_y = true)
+output square = MatMul(c, c, transpose_b = true)
+output doubles = f64(a) @ f64(b)
+output halves = f16(a) @ f16(b)
+output rounded = bf16(a) @ bf16(b)
+output whole = i32(a * 100) @ i32(b * 100)
+X
+"$DFG" build products.dfg -o products.pb
+for k in 0 1 7 4096 4097 9000; do
+	set -- products.pb --feed "a=normal:f32[2,3,6,$k]:seed=1" --feed "b=normal:f32[3,$k,5]:seed=2" --fetch \
+		ab,turned,square,doubles,halves,rounded,whole
+	"$DFG" run "$@" -o host.npz
+	"$DFG" run "$@" --device cuda -o device.npz --stats 2>err
+	cmp host.npz device.npz
+	never grep -qx 'cuda:0 launches 0' err
+done
+status 65 "$DFG" run products.pb --feed a=zeros:f32[1,1,6,4] --feed b=zeros:f32[1,3,5] --fetch ab --device cuda
+has err "node 'ab.0' (BatchMatMulV2): cannot multiply [1,1,6,4] by [1,3,5]"
+
 # Faults: no provider, another device, memory that ends, a device that is lost, a call that fails.
 status 78 "$DFG" run net.pb --feed "$feed" --device cuda:2
 has err 'there is no device cuda:2: this machine has cuda:0 to cuda:1'

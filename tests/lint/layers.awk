@@ -22,7 +22,7 @@ BEGIN {
 	may["lib/pass/replicate"] = pass "lib/pass/rewrite"
 	may["lib/pass/lower"] = pass "lib/pass/verify lib/pass/rewrite"
 	# Rooms of lib/exec that others see, and headers of the rest that they see.
-	seen = "^lib/exec/((session|bucket_trace)[.]h|state/.*|parallel/(loop_schedule|worker_schedule|row_exchange)[.]h|device/(api[.](h|def)|(provider|device|row_launch)[.]h)|group/group[.]h|transport/(link.*|rendezvous)[.]h|plan/(step|profile)[.]h)$"
+	seen = "^lib/exec/((session|bucket_trace)[.]h|state/.*|parallel/(loop_schedule|worker_schedule|row_exchange)[.]h|device/(api[.](h|def)|(provider|device|[a-z]+_launch)[.]h)|group/group[.]h|transport/(link.*|rendezvous)[.]h|plan/(step|profile)[.]h)$"
 	may["formats"] = may["kernels"] = "lib/base lib/graph lib/lang lib/exec lib/pass"
 	may["remote"] = may["formats"] " formats"
 	may["remote/web"] = may["formats"] " formats remote"

@@ -1,3 +1,4 @@
+#include "lib/exec/device/product_launch.h"
 #include "lib/exec/device/row_launch.h"
 #include "kernels/cuda/standin/standin.h"
 
@@ -10,7 +11,8 @@ enum {
 };
 const size_t standin_kernels = KERNELS;
 
-#define KERNEL_OF(family, name, table) {#name, &table[NUMBER_##name], sizeof(struct dfg_##family##_launch)},
+#define KERNEL_OF(family, name, table) \
+	{#name, &table[NUMBER_##name], sizeof(struct dfg_##family##_launch), DFG_FAMILY_##family},
 const struct dfg_device_kernel standin_kernel_flush[KERNELS] = {
 #define KERNEL(family, name) KERNEL_OF(family, name, standin_kernel_flush)
 #include "cuda_kernels.def"

@@ -43,11 +43,18 @@ struct dfg_device_api {
 #undef CALL
 };
 
+enum dfg_device_family {
+#define FAMILY(name) DFG_FAMILY_##name,
+#include "lib/exec/device/families.def"
+#undef FAMILY
+};
+
 /* A kernel of a provider, for cudaLaunchKernel, with the size of the struct that is its argument. */
 struct dfg_device_kernel {
 	const char *name; /* "Exp_f32" */
 	const void *function;
 	size_t argument_bytes;
+	enum dfg_device_family family;
 };
 
 /*

@@ -37,15 +37,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_device_copy_in(
 	struct dfg_device *device, const struct dfg_tensor *from, struct dfg_tensor *out_tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_device_copy_out(const struct dfg_tensor *from, struct dfg_tensor *out_tensor);
 
-/* The kernel of a row for the types of the node; NULL for another node, and where the device has no kernel for it. */
-const struct dfg_device_kernel *dfg_device_row(
+/* The kernel for the node with its types; NULL where devices have none for it. */
+const struct dfg_device_kernel *dfg_device_find_kernel(
 	const struct dfg_device_provider *provider, const struct dfg_resolved_node *call, enum dfg_denormals denormals);
 
-/* Launches the kernel of a row; the inputs are on the device. *out_tensor is the output, of the shape that all broadcast to. */
-DFG_MUST_CHECK struct dfg_err *dfg_device_run_row(struct dfg_device *device, const struct dfg_device_kernel *kernel,
+/* Launches the kernel; the inputs are on the device. *out_tensor is the output. DFG_DATA if their shapes do not fit. */
+DFG_MUST_CHECK struct dfg_err *dfg_device_run(struct dfg_device *device, const struct dfg_device_kernel *kernel,
 	const struct dfg_resolved_node *call, struct dfg_tensor *const *in, struct dfg_tensor *out_tensor);
 
-/* The kernel for the node on this device, as dfg_device_row. */
+/* The kernel for the node on this device, as dfg_device_find_kernel. */
 const struct dfg_device_kernel *dfg_device_kernel_of(
 	const struct dfg_device *device, const struct dfg_resolved_node *call);
 

@@ -3,46 +3,21 @@
 #include "lib/exec/device/device_private.h"
 #include "lib/exec/device/row_launch.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Rows on a device: finding the kernel, and its launch. */
-
-static int compare_names(const void *name, const void *kernel)
-{
-	return strcmp(name, ((const struct dfg_device_kernel *)kernel)->name);
-}
+/* Rows on a device. */
 
 /*
  * Ops of several outputs or with own rules have no row. A guard that reads elements, such as that of an integer division for
  * zeros, runs where the elements are: on the host.
  */
-static bool has_row(const struct dfg_resolved_node *call)
+bool dfg_device_takes_row(const struct dfg_resolved_node *call)
 {
 	dfg_run_fn *run;
 	struct dfg_err *err = dfg_kernel_find(call, &run);
 	bool row = !err && call->op->row && call->n_out == 1 && call->n_in > 0 && call->n_in <= DFG_LAUNCH_OPERANDS;
 	dfg_err_free(err);
 	return row && !(call->op->guard && call->op->guard_reads && !dfg_dtype_is(dfg_kernel_dtype(call), "float"));
-}
-
-const struct dfg_device_kernel *dfg_device_row(
-	const struct dfg_device_provider *provider, const struct dfg_resolved_node *call, enum dfg_denormals denormals)
-{
-	char name[120];
-	enum dfg_dtype dtype = dfg_kernel_dtype(call);
-	if (!has_row(call))
-		return NULL;
-	snprintf(name, sizeof name, "%s_%s", call->op->name, dtype ? dfg_dtype_name(dtype) : "bool");
-	return bsearch(
-		name, provider->kernel[denormals], provider->kernels, sizeof(struct dfg_device_kernel), compare_names);
-}
-
-const struct dfg_device_kernel *dfg_device_kernel_of(
-	const struct dfg_device *device, const struct dfg_resolved_node *call)
-{
-	return dfg_device_row(device->provider, call, device->denormals);
 }
 
 /* The strides, in elements, by which an operand is read at a position of the output; 0 where it is repeated. */
@@ -75,20 +50,6 @@ static void set_attributes(struct dfg_row_launch *launch, const struct dfg_resol
 		memcpy(&launch->attr[i], &call->attr[i], sizeof launch->attr[i]);
 }
 
-static struct dfg_err *launch_row(
-	struct dfg_device *device, const struct dfg_device_kernel *kernel, struct dfg_row_launch *launch)
-{
-	enum { THREADS = 256, BLOCKS_MOST = 1 << 20 };
-	int64_t blocks = (launch->count + THREADS - 1) / THREADS;
-	const dim3 grid = {(unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST), 1, 1}, block = {THREADS, 1, 1};
-	void *arguments[] = {launch};
-	if (!launch->count)
-		return NULL;
-	atomic_fetch_add(&device->launches, 1);
-	return dfg_device_error(device,
-		device->api->cudaLaunchKernel(kernel->function, grid, block, arguments, 0, device->stream), kernel->name);
-}
-
 struct dfg_err *dfg_device_run_row(struct dfg_device *device, const struct dfg_device_kernel *kernel,
 	const struct dfg_resolved_node *call, struct dfg_tensor *const *in, struct dfg_tensor *out_tensor)
 {
@@ -103,7 +64,7 @@ struct dfg_err *dfg_device_run_row(struct dfg_device *device, const struct dfg_d
 	launch.out = out_tensor->data;
 	set_operands(&launch, &shape, call->n_in, in);
 	set_attributes(&launch, call);
-	struct dfg_err *err = launch_row(device, kernel, &launch);
+	struct dfg_err *err = dfg_device_launch(device, kernel, launch.count, &launch);
 	if (err)
 		dfg_tensor_release(out_tensor);
 	return err;

@@ -319,7 +319,7 @@ static struct dfg_err *move_input(const struct runner *runner, const struct plan
 }
 
 /* The guard of a row on a device reads types and shapes alone. */
-static struct dfg_err *run_row_on_device(
+static struct dfg_err *run_on_device(
 	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *out)
 {
 	struct dfg_kernel ctx = {node->call, in, &out, &services, runner};
@@ -327,7 +327,7 @@ static struct dfg_err *run_row_on_device(
 	runner->node = node;
 	if (node->call->op->guard)
 		DFG_TRY(node->call->op->guard(&ctx));
-	DFG_TRY(dfg_device_run_row(runner->session->options.device, node->device_kernel, node->call, in, &made));
+	DFG_TRY(dfg_device_run(runner->session->options.device, node->device_kernel, node->call, in, &made));
 	return give_output(&ctx, 0, &made);
 }
 
@@ -343,7 +343,7 @@ static struct dfg_err *run_with_device(
 	for (int i = 0; i < node->n_in && !err; i++)
 		err = move_input(runner, node, in, i, &copy[i], &at[i]);
 	if (!err)
-		err = node->device_kernel ? run_row_on_device(runner, node, at, out[0]) : run_here(runner, node, at, out);
+		err = node->device_kernel ? run_on_device(runner, node, at, out[0]) : run_here(runner, node, at, out);
 	for (int i = 0; i < node->n_in; i++)
 		dfg_tensor_release(&copy[i]);
 	dfg_free(copy);
