@@ -1,5 +1,6 @@
 #include "app/distributed.h"
 
+#include "app/distributed_private.h"
 #include "lib/pass/rewrite/fuse_updates.h"
 #include "remote/hosts_lanes.h"
 
@@ -14,6 +15,7 @@ static struct dfg_err *find_hosts(struct dfg_distributed *distributed)
 		distributed->hosts = distributed->first = options->devices->hosts;
 		return NULL;
 	}
+	distributed->hosts_file = dfg_distributed_look_at_hosts(distributed);
 	DFG_TRY(dfg_placement_hosts(options->placement, &distributed->arena, &given));
 	if (options->servers)
 		return dfg_placement_with_servers(
@@ -162,6 +164,8 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.async = distributed->options.async,
 		.checks = distributed->options.checks,
 		.restarts = distributed->options.restarts,
+		.changed = dfg_distributed_hosts_changed,
+		.replace = dfg_distributed_replace_hosts,
 		.note = note,
 		.algorithm = distributed->options.algorithm,
 		.lease = asked->lease,
@@ -210,6 +214,9 @@ static struct dfg_err *start_workers(struct dfg_distributed *distributed, const 
 		distributed->launch = NULL;
 		distributed->device_workers = NULL;
 		coordinator = NULL;
+		(void)dfg_distributed_hosts_changed(distributed);
+		(void)dfg_distributed_replace_hosts(
+			distributed, 0, distributed->hosts.count); /* those without one keep theirs */
 	}
 	if (coordinator)
 		return NULL;

@@ -10,6 +10,8 @@
 #include "remote/device_workers.h"
 #include "remote/launch.h"
 
+#include <sys/stat.h>
+
 /* How workers are started and reached, as a user asks for it. */
 struct dfg_distribution {
 	const char *transport;  /* "auto", "libcurl" or "shm" */
@@ -52,12 +54,24 @@ struct dfg_distributed_options {
 	const struct dfg_devices *devices; /* of this process, in place of hosts; NULL: there are hosts */
 };
 
+/* The identity of a version of the hosts file. `exists` false: the hosts are not a file. */
+struct dfg_hosts_file {
+	bool exists;
+	dev_t device;
+	ino_t inode;
+	off_t bytes;
+	struct timespec changed;
+};
+
 /* The workers, and the graph that is partitioned across them. Zero-initialised: closed. */
 struct dfg_distributed {
 	struct dfg_distributed_options options;
 	struct dfg_arena arena;
-	struct dfg_hosts hosts;    /* the workers; a parameter server is one worker of each replica */
-	struct dfg_hosts first;    /* those of replica 0, on whose devices the graph is placed */
+	struct dfg_hosts hosts; /* the workers; a parameter server is one worker of each replica */
+	struct dfg_hosts first; /* those of replica 0, on whose devices the graph is placed */
+	struct dfg_hosts
+		listed; /* the file of hosts as it was last read while the run was in progress; empty: it was not */
+	struct dfg_hosts_file hosts_file;
 	struct dfg_launch *launch; /* NULL: nothing has been loaded yet, or the workers are devices of this process */
 	struct dfg_device_workers *device_workers; /* NULL: nothing has been loaded yet, or the workers are on hosts */
 	struct dfg_arena parts_arena;

@@ -50,11 +50,13 @@ struct dfg_coordinator_options {
 	void (*note)(void *arg, const char *line);
 	void *note_arg;
 	/*
-	 * Starting lost workers again. revive() begins to start `count` workers from `first` on, in the background; false: no
-	 * more may be started. revived() says how far that is. relink() closes the old link to a worker that has started, and
-	 * makes a new one. NULL: lost workers are not started again.
+	 * Starting lost workers again. revive() begins to start `count` workers from `first` on, in the background; false: they
+	 * cannot be started. may_revive(): revive() could start workers now that it could not start before. revived() says how
+	 * far a start is. relink() closes the old link to a worker that has started, and makes a new one. revive NULL: lost
+	 * workers are not started again.
 	 */
 	bool (*revive)(void *arg, uint32_t first, uint32_t count);
+	bool (*may_revive)(void *arg);
 	enum dfg_revival {
 		DFG_REVIVAL_STARTS,
 		DFG_REVIVAL_THERE,

@@ -146,8 +146,7 @@ static struct dfg_err *why_not_revived(const struct dfg_coordinator *coordinator
 	return NULL;
 }
 
-/* Begins to start lost replicas again while restarts are left, if their state is in variables. */
-static void revive_lost(struct dfg_coordinator *coordinator)
+void dfg_coordinator_revive_lost(struct dfg_coordinator *coordinator)
 {
 	const struct dfg_coordinator_options *options = &coordinator->options;
 	if (!options->revive || has_queues(coordinator))
@@ -174,7 +173,7 @@ struct dfg_err *dfg_coordinator_regroup(struct dfg_coordinator *coordinator, str
 			err = dfg_err_join(err, why_not_revived(coordinator));
 			dfg_coordinator_note(coordinator, err);
 		}
-		revive_lost(coordinator);
+		dfg_coordinator_revive_lost(coordinator);
 		dfg_err_free(err);
 		coordinator->broken = false;
 		err = dfg_coordinator_send_epoch(coordinator);

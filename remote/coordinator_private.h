@@ -44,7 +44,7 @@ struct worker_state {
 
 struct replica_state {
 	bool member;      /* takes part in steps */
-	bool left;        /* by request: it is not started again */
+	bool left;        /* by request, or it could not be started: it is not started again on the same hosts */
 	bool reviving;    /* its workers are being started again */
 	bool done;        /* it was asked, and its workers have answered, without an error */
 	bool named_slow;  /* the user was told that the others wait for it */
@@ -273,6 +273,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_damage(struct dfg_coordinator *co
 
 /* coordinator_rejoin.c: a replica whose workers are there again takes part. Takes and returns as regroup does. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_let_rejoin(struct dfg_coordinator *coordinator);
+
+/* Begins to start lost replicas again while restarts are left, if their state is in variables. */
+void dfg_coordinator_revive_lost(struct dfg_coordinator *coordinator);
 
 /* Requests of a worker that has started again: its configuration, its part, its plans, its files. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_ask_setup(

@@ -126,9 +126,29 @@ static struct dfg_err *rejoin(struct dfg_coordinator *coordinator, uint32_t repl
 	return dfg_coordinator_regroup(coordinator, err);
 }
 
+static bool is_out(const struct replica_state *replica)
+{
+	return !replica->member && !replica->reviving;
+}
+
+/* Replicas that left, or that could not be started, are started again where the user has changed the hosts meanwhile. */
+static void revive_on_other_hosts(struct dfg_coordinator *coordinator)
+{
+	const struct dfg_coordinator_options *options = &coordinator->options;
+	bool any = false;
+	for (uint32_t r = 0; r < options->replicas; r++)
+		any |= is_out(&coordinator->replica[r]);
+	if (!any || !options->revive || !options->may_revive || !options->may_revive(options->revive_arg))
+		return;
+	for (uint32_t r = 0; r < options->replicas; r++)
+		coordinator->replica[r].left &= !is_out(&coordinator->replica[r]);
+	dfg_coordinator_revive_lost(coordinator);
+}
+
 struct dfg_err *dfg_coordinator_let_rejoin(struct dfg_coordinator *coordinator)
 {
 	struct dfg_err *err = NULL;
+	revive_on_other_hosts(coordinator);
 	for (uint32_t r = 0; r < coordinator->options.replicas && !err; r++) {
 		bool failed;
 		struct replica_state *replica = &coordinator->replica[r];

@@ -351,19 +351,28 @@ static struct dfg_err *read_list(struct reading *r, const char *list)
 	return dfg_err_note(err, "hosts '%s'", list);
 }
 
+void dfg_hosts_find_machines(struct dfg_hosts *hosts)
+{
+	for (uint32_t i = 0; i < hosts->count; i++) {
+		struct dfg_worker_host *worker = &hosts->worker[i];
+		worker->machine = i;
+		for (uint32_t k = i; k--;) {
+			const struct dfg_worker_host *other = &hosts->worker[k];
+			if (worker->local ? other->local : !other->local && !strcmp(other->name, worker->name))
+				worker->machine = k;
+		}
+	}
+}
+
 /* Sets label, task, device and machine of each worker, from those before it. */
 static struct dfg_err *number_all(const struct reading *r, struct dfg_hosts *hosts)
 {
 	const char **device = dfg_arena_zeros(r->arena, r->count, sizeof *device);
 	for (uint32_t i = 0; device && i < r->count; i++) {
 		struct dfg_worker_host *worker = &hosts->worker[i];
-		worker->machine = worker->entry = i;
-		for (uint32_t k = i; k--;) {
-			const struct dfg_worker_host *other = &hosts->worker[k];
-			worker->task += !strcmp(other->job, worker->job);
-			if (worker->local ? other->local : !other->local && !strcmp(other->name, worker->name))
-				worker->machine = k;
-		}
+		worker->entry = i;
+		for (uint32_t k = i; k--;)
+			worker->task += !strcmp(hosts->worker[k].job, worker->job);
 		worker->label = dfg_arena_print(r->arena, "w%u", i);
 		worker->name = worker->local ? worker->label : worker->name;
 		worker->device = device[i] =
@@ -371,6 +380,7 @@ static struct dfg_err *number_all(const struct reading *r, struct dfg_hosts *hos
 		if (!worker->label || !worker->device)
 			return dfg_no_memory("the hosts file");
 	}
+	dfg_hosts_find_machines(hosts);
 	hosts->device = device;
 	return device ? NULL : dfg_no_memory("the hosts file");
 }

@@ -76,6 +76,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_hosts_read_list(
 /* The first worker with that name or label; DFG_DATA, with the nearest name, where there is none. */
 DFG_MUST_CHECK struct dfg_err *dfg_hosts_find(const struct dfg_hosts *hosts, const char *name, uint32_t *out_number);
 
+/* Sets `machine` of each worker from its name. */
+void dfg_hosts_find_machines(struct dfg_hosts *hosts);
+
 /* Whether the text is a valid name of a host or user: characters [A-Za-z0-9._-], and not an option. */
 bool dfg_host_name_valid(const char *name, size_t length);
 

@@ -22,17 +22,9 @@ void dfg_launch_reached(
 		launch->options.reached(launch->options.say_arg, worker, stage, err ? err->text : NULL);
 }
 
-bool dfg_launch_all_local(const struct dfg_launch *launch)
-{
-	for (uint32_t i = 0; i < launch->workers; i++)
-		if (!dfg_launch_host(launch, i)->local)
-			return false;
-	return true;
-}
-
 bool dfg_launch_only_memory(const struct dfg_launch *launch)
 {
-	return strcmp(launch->options.transport, "libcurl") != 0 && dfg_launch_all_local(launch);
+	return strcmp(launch->options.transport, "libcurl") != 0 && launch->all_local;
 }
 
 const char *dfg_launch_transport(const struct dfg_launch *launch, uint32_t one, uint32_t two)
@@ -246,9 +238,7 @@ static struct dfg_err *link_coordinator(struct dfg_launch *launch)
 static int share_of_threads(const struct dfg_launch *launch)
 {
 	int share = dfg_threads_allowed() / (int)launch->workers;
-	return launch->options.session.threads || !dfg_launch_all_local(launch) ? launch->options.session.threads
-		   : share                                                          ? share
-																			: 1;
+	return launch->options.session.threads || !launch->all_local ? launch->options.session.threads : share ? share : 1;
 }
 
 static struct dfg_err *take_secret(struct dfg_launch *launch)
@@ -277,6 +267,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.checks = launch->options.checks,
 		.note = launch->options.note,
 		.revive = launch->options.restarts && *launch->options.restarts > 0 ? dfg_launch_revive : NULL,
+		.may_revive = dfg_launch_may_revive,
 		.revived = dfg_launch_revived,
 		.relink = dfg_launch_relink,
 		.revive_arg = launch,
@@ -314,7 +305,9 @@ static struct dfg_err *allocate(struct dfg_launch *launch)
 	launch->link = dfg_arena_zeros(&launch->arena, workers, sizeof(struct dfg_link *));
 	if (!launch->worker_process || !launch->peer || !launch->link)
 		return dfg_no_memory("the worker processes");
+	launch->all_local = true;
 	for (uint32_t i = 0; i < workers; i++) {
+		launch->all_local &= dfg_launch_host(launch, i)->local;
 		launch->worker_process[i].launch = launch;
 		launch->worker_process[i].number = i;
 		launch->peer[i] =

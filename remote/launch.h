@@ -36,6 +36,13 @@ struct dfg_launch_options {
 	struct dfg_replica_checks checks;
 	bool async, quorum; /* as in dfg_coordinator_options */
 	int64_t *restarts;  /* the number of starts of lost replicas that are left, which each one lowers; NULL: 0 */
+	/*
+	 * The hosts of workers that are started again. changed(): the list has changed since the last call, and could be read.
+	 * replace(): writes the hosts that it has for `count` workers from `first` on, none of which runs, to `hosts`; false:
+	 * there is none for one of them. With say_arg; NULL: the hosts never change.
+	 */
+	bool (*changed)(void *arg);
+	bool (*replace)(void *arg, uint32_t first, uint32_t count);
 	void (*note)(void *arg, const char *line); /* as dfg_coordinator_options.note, with say_arg */
 	bool push;                                 /* send this program to the hosts */
 	double lease;                              /* seconds of silence after which a worker is lost */

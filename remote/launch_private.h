@@ -43,6 +43,8 @@ struct dfg_launch {
 	struct dfg_peer *peer;
 	struct dfg_link **link;
 	uint32_t workers;
+	bool hosts_changed; /* the list of hosts has changed since the start */
+	bool all_local;     /* all workers are processes of this machine, from the start to the end */
 	pthread_t watcher;
 	int wake[2]; /* a pipe whose closing ends the watcher */
 	bool watching;
@@ -70,13 +72,12 @@ static inline uint32_t dfg_launch_process_of(const struct dfg_launch *launch, ui
 void dfg_launch_reached(
 	const struct dfg_launch *launch, uint32_t worker, enum dfg_launch_stage stage, const struct dfg_err *err);
 
-bool dfg_launch_all_local(const struct dfg_launch *launch);
-
 /* Whether all workers are processes of this machine linked by shared memory: then no network socket is opened. */
 bool dfg_launch_only_memory(const struct dfg_launch *launch);
 
 /* launch_revive.c: the functions of dfg_coordinator_options that start lost workers again; arg is the launch. */
 bool dfg_launch_revive(void *arg, uint32_t first, uint32_t count);
+bool dfg_launch_may_revive(void *arg);
 enum dfg_revival dfg_launch_revived(void *arg, uint32_t worker);
 struct dfg_err *dfg_launch_relink(void *arg, uint32_t worker, struct dfg_link **out_link);
 

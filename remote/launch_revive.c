@@ -1,9 +1,13 @@
 #include "remote/launch_private.h"
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
-/* Lost workers are started again in the background, each on its host, while the others continue. */
+/*
+ * Lost workers are started again in the background, each on its host, while the others continue. If the list of hosts has
+ * changed, a worker whose host is not in it any more gets another one.
+ */
 
 /* A worker that is silent, or that leaves, may still run. The watcher must have seen its end before its pipes are closed. */
 static struct dfg_err *end_old(struct worker_process *worker_process)
@@ -30,6 +34,13 @@ static struct dfg_err *end_old(struct worker_process *worker_process)
 	return NULL;
 }
 
+/* The text without the worker's name in front, which `say` puts there. */
+static const char *without_name(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	return !strncmp(text, name, length) && !strncmp(text + length, ": ", 2) ? text + length + 2 : text;
+}
+
 static void *start_again(void *arg)
 {
 	struct worker_process *worker_process = arg;
@@ -48,7 +59,8 @@ static void *start_again(void *arg)
 		(void)!write(launch->wake[1], "", 1);
 	}
 	if (err && launch->options.say)
-		launch->options.say(launch->options.say_arg, worker_process->number, err->text);
+		launch->options.say(launch->options.say_arg, worker_process->number,
+			without_name(err->text, launch->peer[worker_process->number].name));
 	atomic_store(&worker_process->revival, err ? DFG_REVIVAL_FAILED : DFG_REVIVAL_THERE);
 	dfg_err_free(err);
 	return NULL;
@@ -61,11 +73,46 @@ static void join_reviver(struct worker_process *worker_process)
 	worker_process->revives = false;
 }
 
+static bool may_start(const struct dfg_launch *launch)
+{
+	return !launch->options.ranks && launch->options.restarts && *launch->options.restarts > 0 &&
+		   !atomic_load(&launch->ending);
+}
+
+/* Whether the list has changed since the last call. */
+static bool have_hosts_changed(struct dfg_launch *launch)
+{
+	bool changed = launch->options.changed && launch->options.changed(launch->options.say_arg);
+	launch->hosts_changed |= changed;
+	return changed;
+}
+
+bool dfg_launch_may_revive(void *arg)
+{
+	struct dfg_launch *launch = arg;
+	return may_start(launch) && have_hosts_changed(launch);
+}
+
+/* Gives lost workers hosts of the list, if that has changed in this run; false if one has none. */
+static bool find_hosts(struct dfg_launch *launch, uint32_t first, uint32_t count)
+{
+	(void)have_hosts_changed(launch);
+	if (!launch->hosts_changed)
+		return true;
+	for (uint32_t i = first; i < first + count; i++) {
+		join_reviver(&launch->worker_process[i]);
+		dfg_err_free(end_old(&launch->worker_process[i])); /* the start fails for the same reason, and says so */
+	}
+	bool all = launch->options.replace(launch->options.say_arg, first, count);
+	for (uint32_t i = first; i < first + count; i++)
+		launch->peer[i].name = dfg_launch_host(launch, i)->name;
+	return all;
+}
+
 bool dfg_launch_revive(void *arg, uint32_t first, uint32_t count)
 {
 	struct dfg_launch *launch = arg;
-	if (launch->options.ranks || !launch->options.restarts || *launch->options.restarts < 1 ||
-		atomic_load(&launch->ending))
+	if (!may_start(launch) || !find_hosts(launch, first, count))
 		return false;
 	--*launch->options.restarts;
 	for (uint32_t i = first; i < first + count; i++) {

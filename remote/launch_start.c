@@ -144,8 +144,8 @@ static struct dfg_err *start_local(struct worker_process *worker_process)
 	char line[HELLO_MOST];
 	const char *argument[ARGUMENTS];
 	struct numbers numbers;
-	put_listen(dfg_launch_host(launch, worker_process->number), dfg_launch_all_local(launch) ? "127.0.0.1" : "0.0.0.0",
-		listen_, sizeof listen_);
+	put_listen(dfg_launch_host(launch, worker_process->number), launch->all_local ? "127.0.0.1" : "0.0.0.0", listen_,
+		sizeof listen_);
 	put_arguments(worker_process, dfg_launch_only_memory(launch) ? "shm" : launch->options.transport, listen_, &numbers,
 		argument);
 	DFG_TRY(

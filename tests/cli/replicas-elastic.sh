@@ -1,5 +1,5 @@
 # Elastic runs: replicas are lost in the middle of training, and the others continue to the same bits. The runs sleep most of
-# the time, so that three groups of them run beside each other, each in a folder of its own.
+# the time, so that four groups of them run beside each other, each in a folder of its own.
 . "$ROOT/tests/cli/kit"
 
 # A step sleeps, so that most kills come in a compute run; Adam's slots, dropout and a moving average are state.
@@ -64,6 +64,8 @@ as_undisturbed() {
 }
 # shellcheck disable=SC2086
 status 0 "$DFG" run $training --metrics undisturbed.jsonl --save undisturbed.safetensors
+# shellcheck disable=SC2086
+status 0 "$DFG" run $training --metrics longer.jsonl --save longer.safetensors --steps 200
 
 losses() {
 	# 18. The replica with the others' variables, or another one; through memory and by HTTP/2. Two, one after the other.
@@ -117,9 +119,6 @@ losses() {
 }
 
 returns() {
-	# shellcheck disable=SC2086
-	status 0 "$DFG" run $training --metrics longer.jsonl --save longer.safetensors --steps 200
-
 	# 20. A lost replica is started again, as often as --restarts says, while the others continue; also twice, and the lead.
 	begin rejoin --replicas 2 --min-replicas 1 --hosts local:2 --restarts 2 --steps 200
 	at_step 3
@@ -173,6 +172,62 @@ returns() {
 	kill -CONT "$worker"
 	longer
 	never grep -q 'has computed' alone.err
+}
+
+# Programs of workers, which note that they were started. The first one cannot be started again.
+programs() {
+	cat >first <<-.
+		#!/bin/sh
+		mkdir was-started || exit 9
+		exec "$DFG" "\$@"
+	.
+	cat >second <<-.
+		#!/bin/sh
+		echo >>second.starts
+		exec "$DFG" "\$@"
+	.
+	chmod +x first second
+	rm -rf was-started second.starts
+	printf 'local:1\nlocal:1 dfg=./first\n' >hosts
+}
+back() { # NAME
+	within grep -q 'replica 1 (w1) is back; the run continues with 2 of 2 replicas' "$1.err"
+}
+
+moves() {
+	# A lost worker whose host is not in the hosts file any more is started on another one that the file has now.
+	programs
+	begin moved --replicas 2 --min-replicas 1 --hosts hosts --restarts 1 --steps 200
+	at_step 3
+	printf 'local:1 dfg=./second\nlocal:1\n' >hosts
+	signal KILL 1
+	back moved
+	longer
+	[ "$(wc -l <second.starts)" = 1 ]
+
+	# One that could not be started is started when the file has changed; a file with an error, or without a host, changes nothing.
+	programs
+	begin moved --replicas 2 --min-replicas 1 --hosts hosts --restarts 2 --steps 200
+	at_step 3
+	signal KILL 1
+	within grep -q '^w1: exited with status 9' moved.err
+	echo 'local:1 slot=3' >hosts
+	within grep -q "hosts:1: there is no option 'slot='.*; the hosts remain as they were" moved.err
+	echo 'local:1' >hosts
+	within grep -q 'hosts: no host is left for w1' moved.err
+	never grep -q 'is back' moved.err
+	printf 'local:1\nlocal:1 dfg=./second\n' >hosts
+	back moved
+	longer
+
+	# The whole run restarts on the hosts that are in the file then.
+	programs
+	begin moved --replicas 2 --hosts hosts --restarts 1 --checkpoint moved --every 2
+	at_step 5
+	printf 'local:1\nlocal:1 dfg=./second\n' >hosts
+	signal KILL 1
+	as_undisturbed
+	[ "$(wc -l <second.starts)" = 1 ]
 }
 
 leaves() {
@@ -244,7 +299,7 @@ differences() {
 groups=
 beside() { # FUNCTION...: in a folder of its own, in the background
 	mkdir "$1"
-	cp train.pb x.npy y.npy undisturbed.jsonl undisturbed.safetensors "$1"
+	cp train.pb x.npy y.npy undisturbed.* longer.* "$1"
 	(
 		cd "$1"
 		for group; do "$group"; done
@@ -254,6 +309,7 @@ beside() { # FUNCTION...: in a folder of its own, in the background
 beside losses
 beside returns
 beside leaves differences
+beside moves
 
 # Values that cannot be.
 # shellcheck disable=SC2086

@@ -1,4 +1,4 @@
-#include "remote/hosts.h"
+#include "remote/hosts_replace.h"
 
 #include "lib/base/mem.h"
 #include "tests/unit/test.h"
@@ -162,6 +162,62 @@ static void finds_by_name_and_label(void **state)
 	fails(dfg_hosts_find(&hosts, "bta", &number), DFG_DATA, "host 'bta' is not in --hosts; did you mean 'beta'?");
 }
 
+/* Reads a list as the hosts of a run, and another one as that list later. */
+static struct dfg_hosts before_and_after(const char *before, const char *after)
+{
+	succeeds(read_text(before));
+	struct dfg_hosts run = hosts;
+	succeeds(read_text(after));
+	return run;
+}
+
+static void a_worker_that_starts_again_takes_a_host_that_no_other_has(void **state)
+{
+	(void)state;
+	uint32_t without;
+	struct dfg_hosts run = before_and_after("alpha\nbeta\ngamma\n", "delta\nalpha\nepsilon port=7000\ngamma\n");
+	succeeds(dfg_hosts_replace(&run, 1, 1, &hosts, &without));
+	assert_int_equal(without, DFG_NONE);
+	assert_string_equal(run.worker[1].name, "delta");
+	assert_string_equal(run.worker[1].ssh, "delta");
+	assert_string_equal(run.worker[1].label, "w1");
+	assert_string_equal(run.worker[1].device, "/job:worker/task:1/device:CPU:0");
+	succeeds(dfg_hosts_replace(&run, 1, 1, &hosts, &without)); /* which it keeps from then on */
+	assert_string_equal(run.worker[1].name, "delta");
+	succeeds(dfg_hosts_replace(&run, 0, 1, &hosts, &without));
+	assert_string_equal(run.worker[0].name, "alpha");
+
+	/* two workers of a replica; the second host is listed for one worker less than before */
+	run = before_and_after("alpha slots=2\nbeta slots=2\n", "beta\nalpha slots=2\ngamma slots=2\n");
+	succeeds(dfg_hosts_replace(&run, 2, 2, &hosts, &without));
+	assert_int_equal(without, DFG_NONE);
+	assert_string_equal(run.worker[2].name, "beta");
+	assert_string_equal(run.worker[3].name, "gamma");
+	assert_int_equal(run.worker[1].machine, 0);
+	assert_int_equal(run.worker[2].machine, 2);
+	assert_int_equal(run.worker[3].machine, 3);
+}
+
+static void a_worker_for_which_no_host_is_left_keeps_its_own(void **state)
+{
+	(void)state;
+	uint32_t without;
+	struct dfg_hosts run = before_and_after("alpha\nbeta\ngamma job=ps\n", "alpha\ndelta job=ps\n");
+	succeeds(dfg_hosts_replace(&run, 1, 1, &hosts, &without));
+	assert_int_equal(without, 1);
+	assert_string_equal(run.worker[1].name, "beta");
+
+	/* workers that are linked by memory alone cannot be reached from another machine */
+	run = before_and_after("local:1\nlocal:1 dfg=./first\n", "local:1\nalpha\n");
+	succeeds(dfg_hosts_replace(&run, 1, 1, &hosts, &without));
+	assert_int_equal(without, 1);
+	run = before_and_after("local:1\nlocal:1 dfg=./first\n", "alpha\nlocal:1 dfg=./second\nlocal:1\n");
+	succeeds(dfg_hosts_replace(&run, 1, 1, &hosts, &without));
+	assert_int_equal(without, DFG_NONE);
+	assert_string_equal(run.worker[1].dfg, "./second");
+	assert_string_equal(run.worker[1].name, "w1");
+}
+
 static void any_text_is_a_list_or_an_error_that_names_its_line(void **state)
 {
 	(void)state;
@@ -218,6 +274,8 @@ int main(void)
 		cmocka_unit_test(a_name_is_never_an_option_or_a_piece_of_shell),
 		cmocka_unit_test(what_exists_is_a_file_if_it_is_no_folder),
 		cmocka_unit_test(finds_by_name_and_label),
+		cmocka_unit_test(a_worker_that_starts_again_takes_a_host_that_no_other_has),
+		cmocka_unit_test(a_worker_for_which_no_host_is_left_keeps_its_own),
 		cmocka_unit_test(any_text_is_a_list_or_an_error_that_names_its_line),
 		cmocka_unit_test(a_short_memory_is_an_error),
 	};
