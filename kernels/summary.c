@@ -1,4 +1,5 @@
 /* Summaries, which TensorBoard shows: messages of the protocol buffer tensorflow.Summary, written here field by field. */
+#include "kernels/protobuf.h"
 #include "kernels/shape_rules.h"
 #include "lib/base/hash.h"
 #include "lib/base/text.h"
@@ -11,72 +12,26 @@
 /* Fields: Summary.value; Value.tag, .simple_value, .histo, .tensor, .metadata; TensorProto.dtype, .shape, .content. */
 enum { VALUE = 1, TAG = 1, SIMPLE = 2, HISTO = 5, TENSOR = 8, METADATA = 9, DTYPE = 1, SHAPE = 2, CONTENT = 4 };
 enum { STRINGS = 8 }; /* TensorProto.string_val */
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-static void put_varint(struct dfg_text *text, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		dfg_text_put(text, &(uint8_t){(uint8_t)(value | 0x80)}, 1);
-	dfg_text_put(text, &(uint8_t){(uint8_t)value}, 1);
-}
-
-static void put_key(struct dfg_text *text, int field, enum wire wire)
-{
-	put_varint(text, (uint64_t)field << 3 | wire);
-}
-
-static void put_bytes(struct dfg_text *text, int field, const void *bytes, size_t length)
-{
-	put_key(text, field, BYTES);
-	put_varint(text, length);
-	if (length)
-		dfg_text_put(text, bytes, length);
-}
-
-/* A message within a message. */
-static void put_message(struct dfg_text *text, int field, const struct dfg_text *message)
-{
-	put_bytes(text, field, message->s, message->length);
-}
-
 static void put_double(struct dfg_text *text, int field, double value)
 {
 	if (value == 0) /* the default is not written */
 		return;
-	put_key(text, field, FIXED64);
+	dfg_proto_put_key(text, field, DFG_PROTO_FIXED64);
 	dfg_text_put(text, &value, sizeof value);
-}
-
-/* Output 0 is a scalar: the Summary, which is released. */
-static struct dfg_err *give_summary(struct dfg_kernel *ctx, struct dfg_text *summary)
-{
-	struct dfg_tensor *out;
-	struct dfg_err *err = dfg_text_check(summary);
-	if (!err)
-		err = dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &out);
-	if (!err)
-		err = dfg_kernel_string(ctx, 0, 0, summary->s ? summary->s : "", summary->length);
-	dfg_text_release(summary);
-	return err;
 }
 
 /* The summary of one value. */
 static struct dfg_err *give_value(struct dfg_kernel *ctx, struct dfg_text *value)
 {
 	struct dfg_text summary = {0};
-	struct dfg_err *err = dfg_text_check(value);
-	put_message(&summary, VALUE, value);
-	dfg_text_release(value);
-	if (!err)
-		return give_summary(ctx, &summary);
-	dfg_text_release(&summary);
-	return err;
+	dfg_proto_put_message(&summary, VALUE, value);
+	return dfg_proto_give(ctx, &summary);
 }
 
 static void put_tag(struct dfg_text *value, struct dfg_string tag)
 {
 	if (tag.length)
-		put_bytes(value, TAG, tag.s, tag.length);
+		dfg_proto_put_bytes(value, TAG, tag.s, tag.length);
 }
 
 /* ScalarSummary. */
@@ -101,13 +56,11 @@ static struct dfg_err *scalar_run(struct dfg_kernel *ctx)
 		struct dfg_text value = {0};
 		const float number = (float)dfg_tensor_float(values, i);
 		put_tag(&value, ((const struct dfg_string *)tags->data)[i]);
-		put_key(&value, SIMPLE, FIXED32);
+		dfg_proto_put_key(&value, SIMPLE, DFG_PROTO_FIXED32);
 		dfg_text_put(&value, &number, sizeof number);
-		put_message(&summary, VALUE, &value);
-		summary.short_of_memory |= value.short_of_memory;
-		dfg_text_release(&value);
+		dfg_proto_put_message(&summary, VALUE, &value);
 	}
-	return give_summary(ctx, &summary);
+	return dfg_proto_give(ctx, &summary);
 }
 
 const struct dfg_op dfg_op_ScalarSummary = {
@@ -205,8 +158,8 @@ static void put_histogram(struct dfg_text *text, const struct histogram *h)
 	put_double(text, 3, (double)h->n);
 	put_double(text, 4, h->sum);
 	put_double(text, 5, h->squares);
-	put_bytes(text, 6, limit, (size_t)n * sizeof *limit);
-	put_bytes(text, 7, bucket, (size_t)n * sizeof *bucket);
+	dfg_proto_put_bytes(text, 6, limit, (size_t)n * sizeof *limit);
+	dfg_proto_put_bytes(text, 7, bucket, (size_t)n * sizeof *bucket);
 }
 
 static struct dfg_err *tag_shape(struct dfg_infer *node)
@@ -226,9 +179,7 @@ static struct dfg_err *histogram_run(struct dfg_kernel *ctx)
 	DFG_TRY(count_values(ctx->in[VALUES], h));
 	put_histogram(&histo, h);
 	put_tag(&value, *(const struct dfg_string *)ctx->in[TAGS]->data);
-	put_message(&value, HISTO, &histo);
-	value.short_of_memory |= histo.short_of_memory;
-	dfg_text_release(&histo);
+	dfg_proto_put_message(&value, HISTO, &histo);
 	return give_value(ctx, &value);
 }
 
@@ -251,32 +202,26 @@ static void put_shape(struct dfg_text *tensor, const struct dfg_shape *shape)
 	for (int d = 0; d < shape->rank; d++) {
 		struct dfg_text dim = {0};
 		if (shape->dim[d]) {
-			put_key(&dim, 1, VARINT);
-			put_varint(&dim, (uint64_t)shape->dim[d]);
+			dfg_proto_put_key(&dim, 1, DFG_PROTO_VARINT);
+			dfg_proto_put_varint(&dim, (uint64_t)shape->dim[d]);
 		}
-		put_message(&dims, 2, &dim);
-		dims.short_of_memory |= dim.short_of_memory;
-		dfg_text_release(&dim);
+		dfg_proto_put_message(&dims, 2, &dim);
 	}
-	put_message(tensor, SHAPE, &dims);
-	tensor->short_of_memory |= dims.short_of_memory;
-	dfg_text_release(&dims);
+	dfg_proto_put_message(tensor, SHAPE, &dims);
 }
 
 static void put_tensor(struct dfg_text *value, const struct dfg_tensor *from)
 {
 	struct dfg_text tensor = {0};
-	put_key(&tensor, DTYPE, VARINT);
-	put_varint(&tensor, (uint64_t)from->dtype);
+	dfg_proto_put_key(&tensor, DTYPE, DFG_PROTO_VARINT);
+	dfg_proto_put_varint(&tensor, (uint64_t)from->dtype);
 	put_shape(&tensor, &from->shape);
 	if (from->dtype != DFG_STRING && dfg_tensor_bytes(from))
-		put_bytes(&tensor, CONTENT, from->data, dfg_tensor_bytes(from));
+		dfg_proto_put_bytes(&tensor, CONTENT, from->data, dfg_tensor_bytes(from));
 	for (int64_t i = 0; from->dtype == DFG_STRING && i < dfg_shape_count(&from->shape); i++)
-		put_bytes(&tensor, STRINGS, ((const struct dfg_string *)from->data)[i].s,
+		dfg_proto_put_bytes(&tensor, STRINGS, ((const struct dfg_string *)from->data)[i].s,
 			((const struct dfg_string *)from->data)[i].length);
-	put_message(value, TENSOR, &tensor);
-	value->short_of_memory |= tensor.short_of_memory;
-	dfg_text_release(&tensor);
+	dfg_proto_put_message(value, TENSOR, &tensor);
 }
 
 static struct dfg_err *tensor_shape(struct dfg_infer *node)
@@ -294,7 +239,7 @@ static struct dfg_err *tensor_run(struct dfg_kernel *ctx)
 	const struct dfg_string *metadata = ctx->in[TENSOR_METADATA]->data;
 	put_tag(&value, *(const struct dfg_string *)ctx->in[TENSOR_TAG]->data);
 	put_tensor(&value, ctx->in[TENSOR_VALUE]);
-	put_bytes(&value, METADATA, metadata->s, metadata->length);
+	dfg_proto_put_bytes(&value, METADATA, metadata->s, metadata->length);
 	return give_value(ctx, &value);
 }
 
@@ -309,68 +254,6 @@ const struct dfg_op dfg_op_TensorSummaryV2 = {
 };
 
 /* MergeSummary. */
-
-/* The bytes of a message that are not read yet. */
-struct reader {
-	const uint8_t *at, *end;
-};
-
-static bool read_varint(struct reader *r, uint64_t *out_value)
-{
-	*out_value = 0;
-	for (int shift = 0; r->at < r->end && shift < 64; shift += 7) {
-		const uint8_t byte = *r->at++;
-		*out_value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return true;
-	}
-	return false;
-}
-
-/* The next field; a field of bytes is in *out_bytes. False: the message ends here, or is damaged: then r->at is NULL. */
-static bool read_field(struct reader *r, uint64_t *out_key, struct dfg_string *out_bytes)
-{
-	uint64_t length = 0;
-	*out_bytes = (struct dfg_string){0};
-	if (r->at == r->end)
-		return false;
-	bool good = read_varint(r, out_key) && *out_key >> 3;
-	const int wire = (int)(*out_key & 7);
-	if (good && wire == VARINT)
-		good = read_varint(r, &length);
-	else if (good && (wire == FIXED64 || wire == FIXED32))
-		length = wire == FIXED64 ? 8 : 4;
-	else if (good)
-		good = wire == BYTES && read_varint(r, &length);
-	if (good && wire != VARINT) {
-		good = length <= (uint64_t)(r->end - r->at);
-		*out_bytes = (struct dfg_string){(const char *)r->at, good ? (size_t)length : 0};
-		r->at += good ? length : 0;
-	}
-	if (!good)
-		r->at = r->end = NULL;
-	return good;
-}
-
-static struct reader reader_of(struct dfg_string s)
-{
-	static const char none[1];
-	const uint8_t *at = (const uint8_t *)(s.length ? s.s : none);
-	return (struct reader){at, at + s.length};
-}
-
-/* The last field of bytes with this number, or an empty string; false: damaged. */
-static bool find_bytes(struct dfg_string message, int field, struct dfg_string *out_bytes)
-{
-	struct reader r = reader_of(message);
-	struct dfg_string bytes;
-	uint64_t key;
-	*out_bytes = (struct dfg_string){0};
-	while (read_field(&r, &key, &bytes))
-		if (key == ((uint64_t)field << 3 | BYTES))
-			*out_bytes = bytes;
-	return r.at != NULL;
-}
 
 /* The tags so far, by hash, with open addressing. */
 struct tags {
@@ -390,18 +273,18 @@ static bool is_new(struct tags *tags, struct dfg_string tag)
 
 static struct dfg_err *merge_one(struct dfg_string from, struct tags *tags, struct dfg_text *summary)
 {
-	struct reader r = reader_of(from);
-	struct dfg_string value, tag;
-	uint64_t key;
-	while (read_field(&r, &key, &value)) {
-		if (key != (VALUE << 3 | BYTES))
+	struct dfg_proto_reader r = dfg_proto_reader_of(from);
+	struct dfg_proto_field value;
+	struct dfg_string tag;
+	while (dfg_proto_next(&r, &value)) {
+		if (value.key != DFG_PROTO_KEY(VALUE, DFG_PROTO_BYTES))
 			continue;
-		if (!find_bytes(value, TAG, &tag))
+		if (!dfg_proto_find(value.bytes, TAG, &tag))
 			return DFG_ERR(DFG_DATA, "a value of the summary is damaged");
 		if (tag.length && !is_new(tags, tag))
 			return DFG_ERR(
 				DFG_DATA, "tag '%.*s' is in more than one summary", (int)(tag.length < 80 ? tag.length : 80), tag.s);
-		put_bytes(summary, VALUE, value.s, value.length);
+		dfg_proto_put_bytes(summary, VALUE, value.bytes.s, value.bytes.length);
 	}
 	return r.at ? NULL : DFG_ERR(DFG_DATA, "the summary is damaged");
 }
@@ -431,7 +314,7 @@ static struct dfg_err *merge_run(struct dfg_kernel *ctx)
 			err = dfg_err_note(
 				merge_one(((const struct dfg_string *)ctx->in[i]->data)[e], &tags, &summary), "input %d", i);
 	if (!err)
-		return give_summary(ctx, &summary);
+		return dfg_proto_give(ctx, &summary);
 	dfg_text_release(&summary);
 	return err;
 }

@@ -1,0 +1,14 @@
+# tensorflow.Example messages; results of TensorFlow 2.21.
+ParseExampleV2(["\n\x1e\n\x0e\n\x01t\x12\t\n\x07\n\x01x\n\x02yz\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac\x02", ""], [], ["t"], ["a"], ["a2"], [i64([7, 8])], num_sparse = 1, sparse_types = [string], ragged_value_types = [f32], ragged_split_types = [i64], dense_shapes = [[2]]) = i64([[0, 0], [0, 1]]), ["x", "yz"], i64([2, 2]), i64([[1, 300], [7, 8]]), f32([]), i64([0, 0, 0])
+ParseExampleV2("\n\x1e\n\x0e\n\x01t\x12\t\n\x07\n\x01x\n\x02yz\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac\x02", [], ["t"], ["a"], ["a2"], [i64(9)], num_sparse = 1, sparse_types = [string], ragged_value_types = [f32], ragged_split_types = [i64], dense_shapes = [[-1]]) = i64([[0], [1]]), ["x", "yz"], i64([2]), i64([1, 300]), f32([]), i64([])
+ParseSingleExample("\n\x0e\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac\x02", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2]]) = i64([1, 300])
+ParseSingleExample("\n\x0e\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac\x02", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[3]]) : example 0: feature 'a' has 2 values, expected 3
+ParseSingleExample("\n\x0e\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac\x02", [f32([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2]]) : example 0: feature 'a' does not have values of f32
+ParseSingleExample("\n\x0e\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2]]) : example 0 is damaged
+ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2]]) : example 0 has no feature 'a', and its default has 0 values of 2
+ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[1000000000, 1000000000]]) : has no feature 'a'
+ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2, -1]]) : dense shape 0 is [2,?], expected known dimensions after the first
+ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[-1]]) : default 0 has shape [0], expected one value for padding
+ParseSingleExample("", [i64([1]), i64([2])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a", "a"], dense_shapes = [[1], [1]]) : feature 'a' is asked for twice
+ParseSingleExample("", [i64([1])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = []) : there are 0 dense shapes for 1 dense features
+ParseExample([""], [], [], ["b"], [f32([2, 4])], dense_shapes = [[2]], sparse_types = [], Nsparse = 0, Ndense = 1) = f32([[2, 4]])
