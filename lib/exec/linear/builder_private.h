@@ -31,6 +31,8 @@ struct program_builder {
 	bool *carried;          /* the slot is a loop variable's Merge output */
 	bool *borrowed;         /* the slot is a view of memory that the caller or the plan owns */
 	struct live_range *range;
+	size_t repeated_bytes; /* of the copies of constants that rows will read */
+	uint32_t repeats;      /* operands that will be such copies */
 };
 
 static inline uint32_t dfg_alias_class(struct program_builder *builder, uint32_t slot)
@@ -123,6 +125,13 @@ void dfg_program_thread_jumps(const struct program_builder *builder);
 
 /* jump_threading.c: a branch that jumps over groups counts their members as dead, not the groups. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_weigh_branches(const struct program_builder *builder);
+
+/*
+ * repeated.c: whether the slot is a constant of one element that a row of n elements can read as a copy of n, which then
+ * counts among the copies; once all else is planned, such rows read copies.
+ */
+bool dfg_repeats_constant(struct program_builder *builder, uint32_t slot, int64_t n);
+DFG_MUST_CHECK struct dfg_err *dfg_program_repeat_constants(struct program_builder *builder);
 
 /* memory_plan.c: finds addresses for all values, and the instructions after which they are released. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_plan_memory(struct program_builder *builder);

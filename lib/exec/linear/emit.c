@@ -460,7 +460,8 @@ static struct dfg_err *build_program(struct program_builder *builder, const stru
 	DFG_TRY(dfg_program_find_attention(builder));
 	DFG_TRY(dfg_program_find_groups(builder));
 	DFG_TRY(dfg_program_plan_memory(builder));
-	return dfg_program_find_regions(builder);
+	DFG_TRY(dfg_program_find_regions(builder));
+	return dfg_program_repeat_constants(builder);
 }
 
 struct dfg_err *dfg_program_make(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct program **out_program)

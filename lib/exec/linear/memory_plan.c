@@ -85,7 +85,7 @@ bool dfg_passes_domain_check(const struct program_builder *builder, const struct
 	return !err;
 }
 
-/* A row is called directly if all operands certainly have the same shape. */
+/* A row is called directly if all operands certainly have the same shape, or are constants that are repeated. */
 static void call_row_directly(struct program_builder *builder, struct instruction *instruction)
 {
 	const struct plan_node *node = instruction->node;
@@ -99,7 +99,8 @@ static void call_row_directly(struct program_builder *builder, struct instructio
 	bool fixed = true;
 	for (int i = 0; i < instruction->n_in; i++) {
 		const struct dfg_shape *shape = &builder->fact[use[i]].shape;
-		if (!has_certain_shape(builder, use[i]) || !dfg_shape_known(shape) || dfg_shape_count(shape) != n)
+		if (!has_certain_shape(builder, use[i]) || !dfg_shape_known(shape) ||
+			(dfg_shape_count(shape) != n && (node->call->op->guard || !dfg_repeats_constant(builder, use[i], n))))
 			return;
 		fixed &= is_fixed(builder, use[i]);
 	}

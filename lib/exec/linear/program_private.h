@@ -104,6 +104,7 @@ struct program {
 	uint32_t moves_made;
 	size_t *saved; /* bytes of each value if they are small and of one size, else 0; by Save */
 	uint32_t *release;
+	uint32_t slots;           /* of the plan, and after them those of repeated constants, which rows alone read */
 	struct dfg_tensor *start; /* tensor at the start of a step, by slot; data is an offset if in_block */
 	bool *in_block;
 	/* slots that may hold a reference: first those that are kept until the end of the step */

@@ -42,7 +42,7 @@ static struct dfg_err *new_activation(struct program *program, struct activation
 	activation->runner.session = plan->session;
 	activation->runner.control = &activation->watch.control;
 	activation->block = program->bytes < SIZE_MAX / 4 ? dfg_mem->take(dfg_mem, program->bytes, DFG_ALIGN) : NULL;
-	activation->tensor = dfg_zeros(plan->slots, sizeof *activation->tensor);
+	activation->tensor = dfg_zeros(program->slots, sizeof *activation->tensor);
 	activation->at = dfg_zeros(program->uses, sizeof *activation->at);
 	activation->data = dfg_zeros(program->uses, sizeof *activation->data);
 	activation->fixed_move = dfg_zeros(program->moves_made, sizeof *activation->fixed_move);
@@ -57,7 +57,7 @@ static struct dfg_err *new_activation(struct program *program, struct activation
 		dfg_activation_free(activation);
 		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", program->bytes);
 	}
-	for (uint32_t i = 0; i < plan->slots; i++)
+	for (uint32_t i = 0; i < program->slots; i++)
 		dfg_activation_start_slot(activation, i);
 	for (uint32_t i = 0; i < program->uses; i++) {
 		activation->at[i] = &activation->tensor[program->use[i]];
