@@ -4,9 +4,12 @@
 #include "formats/array.h"
 #include "formats/array_spec.h"
 #include "formats/graphdef.h"
+#include "lib/base/io.h"
 #include "lib/base/mem.h"
 #include "lib/base/path.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -85,4 +88,12 @@ struct dfg_err *dfg_check_text_path(const char *option, const char *path, const 
 		return NULL;
 	return DFG_ERR(
 		DFG_USAGE, "%s %s: the file would hold %s, but the suffix is that of another format", option, path, what);
+}
+
+struct dfg_err *dfg_lines_open(const char *path, bool at_end, int *out_fd)
+{
+	*out_fd = dfg_fs->open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (at_end ? O_APPEND : O_TRUNC), 0666);
+	return *out_fd >= 0
+			   ? NULL
+			   : DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(errno));
 }

@@ -28,6 +28,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_files_add_words(
 DFG_MUST_CHECK struct dfg_err *dfg_files_check(const struct dfg_files *files);
 void dfg_files_release(struct dfg_files *files);
 
+/* Opens a file of lines for writing: at its end, or empty. DFG_NO_OUTPUT. */
+DFG_MUST_CHECK struct dfg_err *dfg_lines_open(const char *path, bool at_end, int *out_fd);
+
 /*
  * DFG_USAGE if `path`, the value of `option`, has a suffix of arrays or graphs although it would hold text (`what`).
  * path may be NULL.

@@ -1,5 +1,6 @@
 #include "app/metrics.h"
 
+#include "app/files.h"
 #include "app/tensor_text.h"
 #include "lib/base/pool.h"
 
@@ -83,12 +84,9 @@ struct dfg_err *dfg_metrics_open(const char *path, bool times, uint64_t steps_do
 	double before;
 	DFG_TRY(keep_lines(path, steps_done, &before));
 	out_metrics->since -= before;
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (steps_done ? O_APPEND : O_TRUNC);
-	out_metrics->fd = dfg_fs->open(path, flags, 0666);
-	out_metrics->open = out_metrics->fd >= 0;
-	return out_metrics->open
-			   ? NULL
-			   : DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(errno));
+	struct dfg_err *err = dfg_lines_open(path, steps_done > 0, &out_metrics->fd);
+	out_metrics->open = !err;
+	return err;
 }
 
 /* Closes the JSON object and writes the line. Takes the text. */

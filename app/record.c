@@ -1,5 +1,7 @@
 #include "app/record.h"
 
+#include "app/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -155,12 +157,9 @@ static struct dfg_err *create(struct dfg_record *record, uint64_t steps_done)
 	const char *path = record->replication->record;
 	if (steps_done && !access(path, F_OK))
 		DFG_TRY(cut(path, steps_done));
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (steps_done ? O_APPEND : O_TRUNC);
-	record->fd = dfg_fs->open(path, flags, 0666);
-	record->open = record->fd >= 0;
-	return record->open
-			   ? NULL
-			   : DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(errno));
+	struct dfg_err *err = dfg_lines_open(path, steps_done > 0, &record->fd);
+	record->open = !err;
+	return err;
 }
 
 struct dfg_err *dfg_record_open(struct dfg_record *record, uint32_t shards, uint64_t steps_done)

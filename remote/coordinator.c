@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+static void free_tables(struct dfg_coordinator *coordinator)
+{
+	dfg_free(coordinator->state);
+	dfg_free(coordinator->traffic);
+	dfg_free(coordinator->asked_link);
+	dfg_free(coordinator->replica);
+	dfg_free(coordinator->absent);
+}
+
 struct dfg_err *dfg_coordinator_new(
 	const struct dfg_coordinator_options *options, struct dfg_coordinator **out_coordinator)
 {
@@ -35,11 +44,7 @@ struct dfg_err *dfg_coordinator_new(
 	if (!err && (pthread_mutex_init(&coordinator->lock, NULL) || pthread_mutex_init(&coordinator->request_lock, NULL)))
 		err = dfg_no_memory("the coordinator");
 	if (err) {
-		dfg_free(coordinator->state);
-		dfg_free(coordinator->traffic);
-		dfg_free(coordinator->asked_link);
-		dfg_free(coordinator->replica);
-		dfg_free(coordinator->absent);
+		free_tables(coordinator);
 		dfg_free(coordinator);
 		return err;
 	}
@@ -554,10 +559,6 @@ void dfg_coordinator_free(struct dfg_coordinator *coordinator)
 	pthread_mutex_destroy(&coordinator->lock);
 	pthread_mutex_destroy(&coordinator->request_lock);
 	dfg_free(coordinator->plan);
-	dfg_free(coordinator->state);
-	dfg_free(coordinator->traffic);
-	dfg_free(coordinator->asked_link);
-	dfg_free(coordinator->replica);
-	dfg_free(coordinator->absent);
+	free_tables(coordinator);
 	dfg_free(coordinator);
 }

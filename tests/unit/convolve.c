@@ -5,12 +5,13 @@
 #include "kernels/conv/columns.h"
 #include "kernels/conv/depthwise.h"
 #include "kernels/gemm/micro.h"
+#include "tests/unit/kernel_host.h"
 #include "tests/unit/test.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { RANDOM = 300, BLOCKS = 256 };
+enum { RANDOM = 300 };
 
 /* The widest vectors of depthwise convolutions in plain C. */
 #define REAL float
@@ -25,37 +26,6 @@ enum { RANDOM = 300, BLOCKS = 256 };
 		z_;                                                    \
 	})
 #include "kernels/conv/depthwise.inc"
-
-/* A host with one thread, which takes blocks from the last to the first. */
-struct host {
-	void *memory[BLOCKS];
-	int count;
-};
-
-static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
-{
-	struct host *host = ctx->runner;
-	assert_true(host->count < BLOCKS);
-	*out_memory = host->memory[host->count++] = malloc(bytes ? bytes : 1);
-	assert_non_null(*out_memory);
-	memset(*out_memory, 0xff, bytes); /* NaN */
-	return NULL;
-}
-
-static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
-{
-	(void)ctx;
-	while (n--)
-		part(arg, n);
-}
-
-static const struct dfg_kernel_services services = {.scratch = scratch, .parallel = parallel};
-
-static void release(struct host *host)
-{
-	while (host->count)
-		free(host->memory[--host->count]);
-}
 
 /* A sum under way: one chain, those before it, and the next step's number. */
 struct sum {
@@ -262,7 +232,7 @@ static void check(const struct kind *kind, const struct dfg_convolution *c)
 	define_filter(c, in, want_out, want_filter);
 	succeeds(kind->filter(&ctx, c, in, want_out, got_filter));
 	expect(c, "gradient of the filter", want_filter, got_filter, filters);
-	release(&host);
+	release_host(&host);
 	free(in), free(filter), free(out), free(want_out), free(want_in), free(want_filter), free(got_in), free(got_filter);
 }
 
@@ -464,7 +434,7 @@ static void integers(void **state)
 		}
 		assert_int_equal((uint32_t)out[i], sum);
 	}
-	release(&host);
+	release_host(&host);
 }
 
 int main(void)

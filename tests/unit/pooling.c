@@ -4,37 +4,13 @@
  */
 #include "kernels/pool_loops.h"
 #include "lib/base/vector.h"
+#include "tests/unit/kernel_host.h"
 #include "tests/unit/test.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { RANDOM = 60, BLOCKS = 8 };
-
-/* A host with one thread, which takes blocks from the last to the first. */
-struct host {
-	void *memory[BLOCKS];
-	int count;
-};
-
-static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
-{
-	struct host *host = ctx->runner;
-	assert_true(host->count < BLOCKS);
-	*out_memory = host->memory[host->count++] = malloc(bytes ? bytes : 1);
-	assert_non_null(*out_memory);
-	memset(*out_memory, 0xff, bytes); /* NaN */
-	return NULL;
-}
-
-static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
-{
-	(void)ctx;
-	while (n--)
-		part(arg, n);
-}
-
-static const struct dfg_kernel_services services = {.scratch = scratch, .parallel = parallel};
+enum { RANDOM = 60 };
 
 /* Coordinates of element `number` of an array of these sizes. */
 static void unfold(int64_t number, const int64_t *size, int64_t *at)
@@ -190,8 +166,7 @@ static void check(const struct dfg_window *w, enum dfg_pooling pooling, enum dfg
 	define(w, pooling, dtype, x, d, want);
 	succeeds(dfg_pool(&ctx, pooling, w, dtype, x, d, got));
 	expect(w, pooling, dtype, want, got, count);
-	while (host.count)
-		free(host.memory[--host.count]);
+	release_host(&host);
 	free(x), free(d), free(want), free(got);
 }
 

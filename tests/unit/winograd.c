@@ -3,38 +3,11 @@
  * states; and with the same bits whatever the batch, the order of blocks and the kind of instructions.
  */
 #include "kernels/conv/winograd.h"
+#include "tests/unit/kernel_host.h"
 #include "tests/unit/test.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-enum { BLOCKS = 64 };
-
-/* A host with one thread, which takes blocks from the first to the last, or back. */
-struct host {
-	void *memory[BLOCKS];
-	int count;
-	bool backwards;
-};
-
-static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
-{
-	struct host *host = ctx->runner;
-	assert_true(host->count < BLOCKS);
-	*out_memory = host->memory[host->count++] = malloc(bytes ? bytes : 1);
-	assert_non_null(*out_memory);
-	memset(*out_memory, 0xff, bytes); /* NaN */
-	return NULL;
-}
-
-static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
-{
-	const struct host *host = ctx->runner;
-	for (int64_t i = 0; i < n; i++)
-		part(arg, host->backwards ? n - 1 - i : i);
-}
-
-static const struct dfg_kernel_services services = {.scratch = scratch, .parallel = parallel};
 
 /* Images of `batch`, height, width and channels, by 3 x 3 windows; `before` and `after` are rows and columns of zeros. */
 struct shape {
@@ -101,11 +74,10 @@ static void release(struct data *data)
 
 static void convolve(const struct data *data, int t, bool backwards, const float *in, float *out)
 {
-	struct host host = {.backwards = backwards};
+	struct host host = {.forwards = !backwards};
 	struct dfg_kernel ctx = {.host = &services, .runner = &host};
 	succeeds(dfg_convolve_winograd(&ctx, &data->c, t, in, data->filter, out));
-	while (host.count)
-		free(host.memory[--host.count]);
+	release_host(&host);
 }
 
 /* The largest error of image 0, as a share of the sum of |x w|. */
