@@ -83,6 +83,8 @@ int dfg_cmd_report(struct dfg_err *err)
 		if (dfg_globals.verbose)
 			fprintf(stderr, "    (%s:%d)\n", e->file, e->line);
 	}
+	if (status == DFG_BUG) /* so that nobody looks for the fault in the graph */
+		fprintf(stderr, "This is probably an error in dfg itself: please report it, with the command and its files.\n");
 	dfg_screen_show();
 	dfg_err_free(err);
 	return status;

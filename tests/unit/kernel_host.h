@@ -7,7 +7,7 @@
 
 enum { HOST_BLOCKS = 256 };
 
-/* What a kernel runs on, with one thread, which takes blocks from the last to the first, or forwards. */
+/* A host for one kernel with one thread, which takes blocks from the last to the first, or forwards. */
 struct host {
 	void *memory[HOST_BLOCKS];
 	int count;
