@@ -65,15 +65,19 @@ static struct dfg_err *shape(struct dfg_eval *eval, const struct dfg_call_site *
 	return NULL;
 }
 
+/* rank(x) or rank(x, otherwise), whose second argument is the result if the rank is not known. */
 static struct dfg_err *rank(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
 	struct dfg_shape dims;
 	struct dfg_edge edge;
 	DFG_TRY(shape_argument(eval, site, &dims, &edge));
-	if (dims.rank < 0)
+	if (dims.rank < 0 && site->n == 2)
+		*out_datum = site->argument[1].value;
+	else if (dims.rank < 0)
 		return DFG_ERR(
 			DFG_DATA, "the rank of %s is not known while building", dfg_datum_words(eval, &site->argument[0].value));
-	*out_datum = DFG_INT(dims.rank);
+	else
+		*out_datum = DFG_INT(dims.rank);
 	return NULL;
 }
 
@@ -379,7 +383,7 @@ const struct dfg_builtin dfg_builtins[] = {
 	{"is_static", 1, 1, is_static},
 	{"lane", 0, 0, lane},
 	{"len", 1, 1, length},
-	{"rank", 1, 1, rank},
+	{"rank", 1, 2, rank},
 	{"seed", 0, 0, seed},
 	{"seen", 1, 1, seen},
 	{"shape", 1, 1, shape},

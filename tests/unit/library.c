@@ -150,6 +150,35 @@ static void layers(void **state)
 		"output got = concat([h, c], axis = 1)\noutput want = f32([[0.449031506, 1.462117157]])\n");
 }
 
+/* A decoder with a cache, carried by a loop after the first three steps, computes what the whole sequence at once does. */
+static void attention_with_a_cache_is_that_without(void **state)
+{
+	(void)state;
+	static const char *const layer[] = {"attention(2, causal = true)", "grouped_attention(2, causal = true)",
+		"grouped_attention(4, groups = 2, causal = true)"};
+	static const int heads[] = {2, 1, 2}, width[] = {4, 4, 2};
+	for (int i = 0; i < 3; i++) {
+		char text[1024];
+		snprintf(text, sizeof text,
+			"x = reshape(sin(f32(range(96)) ** 2), [2, 6, 8])\n"
+			"a = %s\n"
+			"output want = a(x)\n"
+			"empty = zeros([2, %d, 7, %d])\n"
+			"begin, keys, values = a(x[:, :3], empty, empty, 0)\n"
+			"_, _, _, rest = loop (i = 3, k = keys, v = values) while i < 6 {\n"
+			"    y, k2, v2 = a(x[:, i : i + 1], k, v, i)\n"
+			"    yield y[:, 0]\n"
+			"    next i + 1, k2, v2\n"
+			"}\n"
+			"output got = concat([begin, transpose(rest, [1, 0, 2])], axis = 1)\n",
+			layer[i], heads[i], width[i]);
+		agree(text);
+	}
+	agree(
+		"x = reshape(sin(f32(range(24))), [6, 4])\n"
+		"output got = rotary(x[2:], step = 2)\noutput want = rotary(x)[2:]\n");
+}
+
 static void gradients(void **state)
 {
 	(void)state;
@@ -187,6 +216,7 @@ int main(void)
 		cmocka_unit_test(activations),
 		cmocka_unit_test(losses),
 		cmocka_unit_test(layers),
+		cmocka_unit_test(attention_with_a_cache_is_that_without),
 		cmocka_unit_test(gradients),
 		cmocka_unit_test(random_numbers_are_a_function_of_place_and_seed),
 		cmocka_unit_test(schedules),
