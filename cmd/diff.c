@@ -144,7 +144,8 @@ static struct dfg_err *print(const struct dfg_differ *differ, const char *first,
 
 static struct dfg_err *is_of_arrays(const char *path, bool *out_is)
 {
-	*out_is = dfg_is_array_of_file(path) || (dfg_is_directory(path) && !dfg_plan_folder_is(path));
+	*out_is = dfg_is_array_of_file(path) || dfg_array_source_is_prefix(path) ||
+			  (dfg_is_directory(path) && !dfg_plan_folder_is(path));
 	return *out_is ? NULL : dfg_holds_arrays(path, out_is);
 }
 

@@ -29,7 +29,8 @@ static const struct dfg_opt input_rows[] = {
 	{"if-changed", .flag = &O.if_changed, .help = "Do not touch FILE if its content would not change."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{"load", .takes = "SRC", .list = &O.load,
-		.help = "Set variables from a checkpoint, the newest of a directory, or an array file (safetensors, npz)."},
+		.help = "Set variables from a checkpoint, the newest of a directory, an array file (safetensors, npz), or the "
+				"prefix of a TensorFlow checkpoint."},
 	{"map", .takes = "OLD=NEW", .list = &O.map, .help = "Load the arrays of SRC that match pattern OLD as NEW."},
 	{"partial", .flag = &O.partial, .help = "Initialise variables that SRC lacks, even if the step needs them."},
 	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first to set the variables."},

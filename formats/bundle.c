@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct dfg_err *complete(char path[PATH_BYTES], const char *prefix, const char *suffix)
 {
@@ -244,6 +245,42 @@ static struct dfg_err *restore(
 		dfg_tensor_release(&out_tensor[i]);
 	dfg_bundle_close(&bundle);
 	return err;
+}
+
+bool dfg_bundle_is(const char *prefix)
+{
+	char path[PATH_BYTES];
+	struct dfg_err *err = dfg_bundle_index_path(path, prefix);
+	bool is = !err && !access(path, F_OK);
+	dfg_err_free(err);
+	return is;
+}
+
+static struct dfg_err *add_entry(
+	struct dfg_bundle *bundle, const struct dfg_table_entry *entry, struct dfg_arrays *arrays)
+{
+	struct dfg_tensor tensor;
+	if (memchr(entry->key, '\0', entry->key_length))
+		return DFG_ERR(DFG_DATA, "the name of a tensor has a zero character");
+	const char *name = dfg_arena_copy(&bundle->arena, entry->key, entry->key_length);
+	if (!name)
+		return dfg_no_memory("a checkpoint");
+	DFG_TRY(dfg_err_note(
+		read_tensor(bundle, (struct dfg_string){entry->key, entry->key_length}, &tensor), "'%.200s'", name));
+	return dfg_arrays_add(arrays, name, &tensor);
+}
+
+struct dfg_err *dfg_bundle_read(const char *prefix, struct dfg_arrays *out_arrays)
+{
+	struct dfg_bundle bundle;
+	struct dfg_err *err = NULL;
+	*out_arrays = (struct dfg_arrays){0};
+	DFG_TRY(dfg_bundle_open(prefix, &bundle));
+	for (size_t i = 0; i < bundle.table.count && !err; i++)
+		if (bundle.table.entry[i].key_length) /* the header has the empty name */
+			err = add_entry(&bundle, &bundle.table.entry[i], out_arrays);
+	dfg_bundle_close(&bundle);
+	return dfg_err_note(err, "%s", prefix);
 }
 
 const struct dfg_tensor_files dfg_bundle_files = {

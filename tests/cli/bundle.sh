@@ -109,3 +109,28 @@ EOF
 python3 hostile.py
 bad long 'the table is damaged: its keys are far longer than their block' --fetch one
 bad again 'the table is damaged: its blocks overlap' --fetch one
+
+# --load, convert, diff and opt --freeze take the prefix of a checkpoint; the elements are those that TensorFlow wrote.
+there=$ROOT/tests/graphs/bundle
+status 0 "$DFG" convert "$there" -o all.npz
+status 0 "$DFG" show all.npz
+for array in 'layer/b' 'layer/w' flags half nothing words; do
+	has out "$array"
+done
+status 0 "$DFG" diff "$there" mine
+printf 'param kernel: f32[2, 3] = zeros\noutput y = kernel * 2.0\n' >net.dfg
+"$DFG" build net.dfg -o net.pb
+status 0 "$DFG" run net.pb --load "$there" --map 'layer/w=kernel'
+printf 'y: f32[2,3]\n1 -2 4\n6 8 -0.5\n' | cmp - out
+status 0 "$DFG" opt net.pb --fetch y --freeze --load "$there" --map 'layer/w=kernel' -o frozen.pb
+status 0 "$DFG" run frozen.pb
+printf 'y: f32[2,3]\n1 -2 4\n6 8 -0.5\n' | cmp - out
+status 65 "$DFG" run net.pb --load "$there"
+has err 'has no array for any variable of the graph'
+cp mine.index broken.index
+head -c 20 mine.data-00000-of-00001 >broken.data-00000-of-00001
+status 65 "$DFG" run net.pb --load broken --map 'layer/w=kernel'
+has err 'broken: '
+rm broken.data-00000-of-00001
+status 66 "$DFG" run net.pb --load broken --map 'layer/w=kernel'
+status 66 "$DFG" run net.pb --load "$there.none"
