@@ -79,7 +79,11 @@ static struct dfg_err *check_shards(
 			shards > 1 ? "s" : "", replicas);
 	if ((distributed->options.quorum || distributed->options.async) && replicas != shards)
 		return DFG_ERR(DFG_DATA, "the plan is for %u shards, but --sync %s requires one for each of %u replicas",
-			shards, distributed->options.async ? "async" : "quorum", replicas);
+			shards,
+			!distributed->options.async ? "quorum"
+			: session->staleness        ? "ssp"
+										: "async",
+			replicas);
 	model->shards = session->shards = shards;
 	return NULL;
 }

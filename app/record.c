@@ -7,12 +7,40 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool is_used(const struct dfg_replication *replication)
+{
+	return replication && (replication->quorum || replication->bound);
+}
+
 /* A line of the file. */
 struct line {
 	uint64_t step;
 	const char *mask; /* of `shards` characters; not terminated */
 	size_t shards;
+	uint64_t read; /* of an update: the number of updates before its read, + 1; 0: the line has none */
 };
+
+/* Reads a number at *at, and moves *at after it; false if there is none, or it is too large. */
+static bool read_number(const char **at, const char *end, uint64_t *out_number)
+{
+	const char *begin = *at;
+	*out_number = 0;
+	for (; *at < end && **at >= '0' && **at <= '9'; ++*at)
+		if (__builtin_mul_overflow(*out_number, 10, out_number) ||
+			__builtin_add_overflow(*out_number, (uint64_t)(**at - '0'), out_number))
+			return false;
+	return *at > begin;
+}
+
+/* The number of a read, which ends the line. */
+static bool read_read(const char *text, const char *end, struct line *line)
+{
+	if (text == end)
+		return true;
+	if (*text++ != ' ' || !read_number(&text, end, &line->read) || text != end)
+		return false;
+	return ++line->read != 0;
+}
 
 /* Reads the line at *at, and moves *at to the next one; false if it is not of the form, or is not terminated. */
 static bool read_line(const struct dfg_blob *blob, size_t *at, struct line *out_line)
@@ -22,18 +50,19 @@ static bool read_line(const struct dfg_blob *blob, size_t *at, struct line *out_
 	if (!end)
 		return false;
 	*at += (size_t)(end - text) + 1;
-	for (; text < end && *text >= '0' && *text <= '9'; text++)
-		if (__builtin_mul_overflow(out_line->step, 10, &out_line->step) ||
-			__builtin_add_overflow(out_line->step, (uint64_t)(*text - '0'), &out_line->step))
-			return false;
-	if (!out_line->step || text == end || *text != ' ')
+	if (!read_number(&text, end, &out_line->step) || !out_line->step || text == end || *text != ' ')
 		return false;
-	out_line->mask = text + 1;
-	out_line->shards = (size_t)(end - out_line->mask);
-	for (size_t i = 0; i < out_line->shards; i++)
-		if (out_line->mask[i] != '0' && out_line->mask[i] != '1')
-			return false;
-	return out_line->shards && memchr(out_line->mask, '1', out_line->shards);
+	for (out_line->mask = ++text; text < end && (*text == '0' || *text == '1'); text++)
+		out_line->shards++;
+	return out_line->shards && memchr(out_line->mask, '1', out_line->shards) && read_read(text, end, out_line);
+}
+
+/* Of --sync ssp: the only shard of a line; DFG_NONE if it has several. */
+static uint32_t only_shard(const struct line *line)
+{
+	const char *first = memchr(line->mask, '1', line->shards);
+	size_t at = (size_t)(first - line->mask);
+	return memchr(first + 1, '1', line->shards - at - 1) ? DFG_NONE : (uint32_t)at;
 }
 
 static struct dfg_err *check_line(
@@ -48,7 +77,7 @@ static struct dfg_err *check_line(
 	return NULL;
 }
 
-static struct dfg_err *check_lines(const char *path, const struct dfg_blob *blob, uint32_t shards)
+static struct dfg_err *check_lines(const char *path, const struct dfg_blob *blob, uint32_t shards, bool single)
 {
 	struct line line;
 	uint64_t before = 0, number = 1;
@@ -57,38 +86,88 @@ static struct dfg_err *check_lines(const char *path, const struct dfg_blob *blob
 			return DFG_ERR(DFG_DATA, "%s:%llu: expected the number of a step and its shards, such as '12 1101'", path,
 				(unsigned long long)number);
 		DFG_TRY(check_line(path, number, &line, before, shards));
+		bool is_update = line.read && only_shard(&line) != DFG_NONE;
+		if (is_update != single)
+			return DFG_ERR(DFG_DATA, "%s:%llu: the file is %sa record of --sync ssp", path, (unsigned long long)number,
+				single ? "not " : "");
 		before = line.step;
 	}
 	return NULL;
 }
 
 /* The line of the step: steps ascend, and each is asked for once. */
-static struct dfg_err *replay(void *arg, uint32_t shards, bool *out_taken)
+static struct dfg_err *find_line(struct dfg_record *record, uint32_t shards, struct line *out_line)
 {
-	struct dfg_record *record = arg;
-	struct line line = {0};
-	for (size_t at = record->at; at < record->replayed.size && line.step < record->step;) {
+	*out_line = (struct line){0};
+	for (size_t at = record->at; at < record->replayed.size && out_line->step < record->step;) {
 		record->at = at;
-		if (!read_line(&record->replayed, &at, &line))
+		if (!read_line(&record->replayed, &at, out_line))
 			break;
 	}
-	if (line.step != record->step || line.shards != shards)
-		return DFG_ERR(DFG_DATA, "%s has no step %llu", record->replication->replay, (unsigned long long)record->step);
+	return out_line->step == record->step && out_line->shards == shards
+			   ? NULL
+			   : DFG_ERR(DFG_DATA, "%s has no %s %llu", record->replication->replay,
+					 record->replication->bound ? "update" : "step", (unsigned long long)record->step);
+}
+
+static struct dfg_err *replay(void *arg, uint32_t shards, bool *out_taken)
+{
+	struct line line;
+	DFG_TRY(find_line(arg, shards, &line));
 	for (uint32_t i = 0; i < shards; i++)
 		out_taken[i] = line.mask[i] == '1';
 	return NULL;
 }
 
-static struct dfg_err *write_line(struct dfg_record *record, uint32_t shards, const bool *taken)
+struct dfg_err *dfg_record_next(struct dfg_record *record, uint32_t shards, uint32_t *out_shard, uint64_t *out_read)
+{
+	struct line line;
+	*out_shard = DFG_NONE;
+	if (!record->replication->replay)
+		return NULL;
+	DFG_TRY(find_line(record, shards, &line));
+	*out_shard = only_shard(&line);
+	*out_read = line.read - 1;
+	return NULL;
+}
+
+/* read: as in struct line. */
+static struct dfg_err *write_line(struct dfg_record *record, uint32_t shards, const bool *taken, uint64_t read)
 {
 	struct dfg_text *line = &record->line;
 	line->length = 0;
 	dfg_text_add(line, "%llu ", (unsigned long long)record->step);
 	for (uint32_t i = 0; i < shards; i++)
 		dfg_text_put(line, taken[i] ? "1" : "0", 1);
+	if (read)
+		dfg_text_add(line, " %llu", (unsigned long long)read - 1);
 	dfg_text_put(line, "\n", 1);
 	DFG_TRY(dfg_text_check(line));
 	return dfg_fs_write_all(record->fd, record->replication->record, line->s, line->length);
+}
+
+uint64_t dfg_record_read_of(const struct dfg_record *record, uint32_t shard)
+{
+	struct line line;
+	if (!record->replication->replay)
+		return 0;
+	for (size_t at = record->at; at < record->replayed.size && read_line(&record->replayed, &at, &line);)
+		if (line.step > record->step && only_shard(&line) == shard)
+			return line.read - 1;
+	return UINT64_MAX;
+}
+
+struct dfg_err *dfg_record_put(struct dfg_record *record, uint32_t shards, uint32_t shard, uint64_t read)
+{
+	if (!record->open)
+		return NULL;
+	bool *taken = dfg_zeros(shards, sizeof *taken);
+	if (!taken)
+		return dfg_no_memory("a record");
+	taken[shard] = true;
+	struct dfg_err *err = write_line(record, shards, taken, read + 1);
+	dfg_free(taken);
+	return err;
 }
 
 /* Shards without rows are among the last of a short batch, and are never taken. */
@@ -100,7 +179,7 @@ static struct dfg_err *count(void *arg, uint32_t shards, const bool *taken, uint
 		now += taken[i];
 	record->shards += rows;
 	record->dropped += rows > now ? rows - now : 0;
-	return record->open ? write_line(record, shards, taken) : NULL;
+	return record->open ? write_line(record, shards, taken, 0) : NULL;
 }
 
 const struct dfg_quorum *dfg_record_quorum(struct dfg_record *record, const struct dfg_replication *replication)
@@ -165,11 +244,11 @@ static struct dfg_err *create(struct dfg_record *record, uint64_t steps_done)
 struct dfg_err *dfg_record_open(struct dfg_record *record, uint32_t shards, uint64_t steps_done)
 {
 	const struct dfg_replication *replication = record->replication;
-	if (!replication || !replication->quorum)
+	if (!is_used(replication))
 		return NULL;
 	if (replication->replay) {
 		DFG_TRY(dfg_blob_open(replication->replay, 0, &record->replayed));
-		DFG_TRY(check_lines(replication->replay, &record->replayed, shards));
+		DFG_TRY(check_lines(replication->replay, &record->replayed, shards, replication->bound));
 	}
 	return replication->record ? create(record, steps_done) : NULL;
 }

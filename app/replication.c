@@ -56,14 +56,34 @@ struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *
 	return text ? DFG_ERR(DFG_USAGE, "--algorithm must be auto, direct or shm, not '%s'", text) : NULL;
 }
 
+/* A bound of 0 is that of synchronous steps. */
+static struct dfg_err *parse_staleness(struct dfg_replication *replication)
+{
+	bool bounded = replication->sync && !strcmp(replication->sync, "ssp");
+	replication->bound = 0;
+	if (!bounded && (replication->staleness >= 0 || replication->verify_staleness))
+		return DFG_ERR(DFG_USAGE, "--%sstaleness requires --sync ssp", replication->staleness >= 0 ? "" : "verify-");
+	if (bounded && replication->staleness < 0)
+		return DFG_ERR(DFG_USAGE,
+			"--sync ssp requires --staleness S, 0 or more: how many steps a replica may be ahead of the slowest one");
+	if (bounded)
+		replication->bound = (uint64_t)replication->staleness;
+	if (replication->checks.stale_step && !replication->bound)
+		return DFG_ERR(DFG_USAGE, "--emulate stale requires --sync ssp with a --staleness of 1 or more");
+	replication->checks.staleness = replication->bound && replication->verify_staleness;
+	return NULL;
+}
+
 static struct dfg_err *parse_sync(struct dfg_replication *replication, bool has_hosts)
 {
 	const char *text = replication->sync;
-	replication->async = text && !strcmp(text, "async");
-	replication->servers = replication->async || (text && !strcmp(text, "ps"));
+	DFG_TRY(parse_staleness(replication));
+	bool bounded = text && !strcmp(text, "ssp");
+	replication->async = (text && !strcmp(text, "async")) || replication->bound;
+	replication->servers = replication->async || bounded || (text && !strcmp(text, "ps"));
 	replication->quorum = text ? !strcmp(text, "quorum") : replication->replay != NULL;
 	if (text && !replication->servers && !replication->quorum && strcmp(text, "allreduce"))
-		return DFG_ERR(DFG_USAGE, "--sync must be allreduce, quorum, ps or async, not '%s'", text);
+		return DFG_ERR(DFG_USAGE, "--sync must be allreduce, quorum, ps, async or ssp, not '%s'", text);
 	if (!replication->servers)
 		return NULL;
 	if (!has_hosts)
@@ -101,36 +121,66 @@ static struct dfg_err *check_need(const struct dfg_replication *replication)
 	return NULL;
 }
 
+static void note_order(const struct dfg_replication *replication, const struct dfg_report *report)
+{
+	const char *repeats = "";
+	if (replication->bound)
+		repeats = replication->record ? "; --replay gives them again" : "; --record keeps that in a file for --replay";
+	if (!replication->replay)
+		dfg_report_note(report, "--sync %s: the results depend on the order in which replicas update the variables%s",
+			replication->sync, repeats);
+}
+
 /* An asynchronous step is one update by one replica, with its part of the batch. */
 static struct dfg_err *check_async(
 	const struct dfg_replication *replication, bool trains, const struct dfg_report *report)
 {
+	const char *sync = replication->sync;
 	if (!trains)
-		return DFG_ERR(DFG_USAGE, "--sync async requires --data and --target, as it is for training");
+		return DFG_ERR(DFG_USAGE, "--sync %s requires --data and --target, as it is for training", sync);
 	if (replication->n_shards != replication->n_replicas)
-		return DFG_ERR(DFG_USAGE, "--sync async requires a shard for each replica: --shards is %u, --replicas %u",
+		return DFG_ERR(DFG_USAGE, "--sync %s requires a shard for each replica: --shards is %u, --replicas %u", sync,
 			replication->n_shards, replication->n_replicas);
 	if (replication->algorithm)
 		return DFG_ERR(
-			DFG_USAGE, "--algorithm cannot be used with --sync async, whose replicas do not reduce gradients");
+			DFG_USAGE, "--algorithm cannot be used with --sync %s, whose replicas do not reduce gradients", sync);
+	if (replication->record && replication->replay)
+		return DFG_ERR(DFG_USAGE, "--record and --replay exclude each other: the files would be the same");
 	if (replication->n_replicas > 1)
-		dfg_report_note(report, "--sync async: the results depend on the order in which replicas update the variables");
+		note_order(replication, report);
 	return NULL;
+}
+
+/* An option that such steps do not have. */
+static const char *idle_of_run(const struct dfg_replication *replication)
+{
+	bool ordered = replication->bound && replication->n_replicas > 1;
+	return replication->need                 ? "need"
+		   : replication->record && !ordered ? "record"
+		   : replication->replay && !ordered ? "replay"
+											 : NULL;
+}
+
+static struct dfg_err *check_idle(const struct dfg_replication *replication)
+{
+	const char *idle = idle_of_run(replication), *sync = replication->sync ? replication->sync : "allreduce";
+	if (idle && !strcmp(sync, "ssp") && !replication->need)
+		return DFG_ERR(DFG_USAGE,
+			"--%s requires two or more replicas and a --staleness of 1 or more: without them, updates "
+			"have only one order",
+			idle);
+	return idle ? DFG_ERR(DFG_USAGE, "--%s requires --sync quorum, not --sync %s", idle, sync) : NULL;
 }
 
 struct dfg_err *dfg_replication_check_run(
 	const struct dfg_replication *replication, bool trains, const struct dfg_report *report)
 {
-	const char *idle = replication->need     ? "need"
-					   : replication->record ? "record"
-					   : replication->replay ? "replay"
-											 : NULL;
-	if (replication->async && !idle)
+	if (!replication->quorum)
+		DFG_TRY(check_idle(replication));
+	if (replication->async)
 		return check_async(replication, trains, report);
 	if (!replication->quorum)
-		return idle ? DFG_ERR(DFG_USAGE, "--%s requires --sync quorum, not --sync %s", idle,
-						  replication->sync ? replication->sync : "allreduce")
-					: NULL;
+		return NULL;
 	DFG_TRY(check_need(replication));
 	if (!trains)
 		return DFG_ERR(DFG_USAGE, "--sync quorum requires --data and --target, as it is for training");
@@ -173,7 +223,7 @@ static struct dfg_err *find_size(const struct dfg_replication *replication, cons
 static void note_replicas(const struct dfg_replication *replication, int64_t shards, const struct dfg_report *report)
 {
 	const char *sync = replication->sync ? replication->sync : "allreduce";
-	bool repeats = strcmp(sync, "async") && strcmp(sync, "quorum");
+	bool repeats = strcmp(sync, "async") && strcmp(sync, "quorum") && !(replication->staleness > 0);
 	const char *s = replication->replicas == 1 ? "" : "s";
 	if (repeats)
 		dfg_report_note(report, "%lld replica%s; --shards %lld computes the same with any number of them",
@@ -215,11 +265,20 @@ static struct dfg_err *parse_emulated(struct dfg_replication *replication, const
 		checks->emulation.seed = seed;
 		return NULL;
 	}
+	bool stale = sscanf(part, "stale=%llu,%llu%n", &step, &replica, &length) == 2 && !part[length] && step &&
+				 (int64_t)replica < replication->replicas;
+	if (stale) {
+		checks->stale_step = step;
+		checks->stale_replica = (uint32_t)replica;
+		return NULL;
+	}
+	length = 0;
 	bool flips = sscanf(part, "flip=%llu,%llu%n", &step, &replica, &length) == 2 && !part[length] && step &&
 				 (int64_t)replica < replication->replicas;
 	if (!flips)
 		return DFG_ERR(DFG_USAGE,
-			"--emulate must be flip=STEP,REPLICA with a replica below --replicas, compute=DELAY or seed=N, not '%s'",
+			"--emulate must be flip=STEP,REPLICA or stale=STEP,REPLICA with a replica below --replicas, compute=DELAY "
+			"or seed=N, not '%s'",
 			part);
 	checks->flip_step = step;
 	checks->flip_replica = (uint32_t)replica;
@@ -320,6 +379,7 @@ struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication,
 	struct dfg_replicate_options options = {
 		.shards = replication->n_shards,
 		.async = replication->async,
+		.partial = replication->bound > 0,
 		.shard = shard,
 		.n_shard = n_shard,
 		.gradients = replication->gradients.word,

@@ -9,11 +9,13 @@
 
 /* Data parallelism, as a user asks for it: how the batch is sharded, and how gradients are reduced. */
 struct dfg_replication {
-	int64_t replicas, shards;    /* 0: not given */
-	int64_t verify;              /* steps between two comparisons of the replicas; 0: not given */
-	const char *sync;            /* "allreduce", "quorum", "ps" or "async"; NULL: allreduce, or quorum with `replay` */
-	int64_t need;                /* shards that a step of a quorum waits for; 0: not given */
-	const char *record, *replay; /* files of the shards that each step took: app/record.h */
+	int64_t replicas, shards; /* 0: not given */
+	int64_t verify;           /* steps between two comparisons of the replicas; 0: not given */
+	const char *sync;      /* "allreduce", "quorum", "ps", "async" or "ssp"; NULL: allreduce, or quorum with `replay` */
+	int64_t staleness;     /* steps that a replica may be ahead of the slowest one, with "ssp"; -1: not given */
+	bool verify_staleness; /* each read of a variable is checked to be within that */
+	int64_t need;          /* shards that a step of a quorum waits for; 0: not given */
+	const char *record, *replay; /* files of the shards that each step took, or of the order of updates: app/record.h */
 	const char *emulate;         /* "flip=STEP,REPLICA;compute=exponential:20ms;seed=7"; NULL: nothing */
 	int64_t min_replicas;        /* with which the run continues when others are lost; 0: not given */
 	const char *bucket;          /* SIZE, "0", "all" or "auto"; NULL: auto */
@@ -24,9 +26,10 @@ struct dfg_replication {
 	/* Set by dfg_replication_check(). */
 	uint32_t n_shards, n_replicas; /* 1 or more */
 	enum dfg_algorithm all_reduce;
-	bool servers; /* the variables are on parameter servers */
-	bool async;   /* each replica updates them by itself */
-	bool quorum;  /* steps take the contributions of some shards: the first ones, or those of `replay` */
+	bool servers;   /* the variables are on parameter servers */
+	bool async;     /* each replica updates them by itself */
+	uint64_t bound; /* of such updates: the staleness; 0: they have no bound */
+	bool quorum;    /* steps take the contributions of some shards: the first ones, or those of `replay` */
 	struct dfg_replica_checks checks;
 };
 

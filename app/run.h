@@ -78,6 +78,10 @@ struct dfg_run {
 	struct dfg_record record; /* of the shards that steps take */
 	struct dfg_staleness {
 		uint64_t updates, sum, max; /* of asynchronous steps: how many updates each missed */
+		/* With bounded staleness, instead: how many steps ahead of the slowest replica each read was, and the waits for it. */
+		uint64_t *lag; /* by steps: the number of reads */
+		size_t lags, lag_capacity;
+		uint64_t waits, waited_ns;
 	} staleness;
 	struct dfg_variables variables;
 	uint64_t loaded_step;   /* of the last checkpoint that `load` gave; 0: none */

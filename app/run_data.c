@@ -1,39 +1,9 @@
-#include "app/best.h"
-#include "app/checkpointing.h"
-#include "app/evaluation.h"
 #include "app/loaded.h"
-#include "app/metrics.h"
-#include "app/totals.h"
+#include "app/run_data_private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Steps over data: training if there is a target, else inference over files. */
-struct training {
-	struct dfg_run *run;
-	const struct dfg_data_watch *watch;
-	struct dfg_dataset dataset;
-	struct dfg_feeds feeds; /* the feeds of each step, then those of the batch */
-	uint32_t first_batch;
-	struct dfg_plan *plan;
-	struct dfg_totals totals; /* of inference: what is summed over the batches */
-	struct dfg_edges fetch;   /* the fetches of each step that were asked for */
-	struct dfg_tensor *value; /* values of the last step, by totals.fetch, which begins with `fetch` */
-	struct dfg_aggregation aggregation;
-	struct dfg_metrics metrics;
-	struct dfg_evaluation evaluation;
-	struct dfg_best_rule best;
-	struct dfg_checkpointing checkpointing;
-	struct dfg_checkpoint at; /* position: steps done, and epoch and sample of the next step */
-	int64_t batch;
-	uint64_t epochs, steps; /* limits, of which the earlier ends the run; 0: none */
-	bool trains, warned;
-	/* Asynchronous steps: number of replicas, 0: steps are synchronous; steps in progress; the next one's first sample. */
-	uint32_t async, flying;
-	uint32_t round; /* asynchronous steps that wait for each other, as many as there are replicas; 0: none do */
-	int64_t next;
-};
 
 static uint64_t shuffle_seed(const struct training *t)
 {
@@ -41,7 +11,7 @@ static uint64_t shuffle_seed(const struct training *t)
 	return seed < 0 ? 0 : (uint64_t)seed;
 }
 
-static bool is_over(const struct training *t)
+bool dfg_training_is_over(const struct training *t)
 {
 	if (dfg_best_ends(&t->best, &t->at.best))
 		return true;
@@ -49,8 +19,7 @@ static bool is_over(const struct training *t)
 		   (t->run->options->steps == 0);
 }
 
-/* Number of samples of the step that begins with that sample; 0 at the end of the epoch. */
-static int64_t batch_at(const struct training *t, int64_t sample)
+int64_t dfg_training_batch_at(const struct training *t, int64_t sample)
 {
 	int64_t left = t->dataset.samples - sample;
 	bool begins = t->round && sample / t->batch % t->round == 0;
@@ -61,7 +30,7 @@ static int64_t batch_at(const struct training *t, int64_t sample)
 
 static int64_t next_batch(const struct training *t)
 {
-	return batch_at(t, (int64_t)t->at.sample);
+	return dfg_training_batch_at(t, (int64_t)t->at.sample);
 }
 
 static struct dfg_err *set_ends(struct training *t)
@@ -171,6 +140,10 @@ static struct dfg_err *check_rounds(struct training *t)
 {
 	const struct dfg_run_options *o = t->run->options;
 	uint64_t samples = (uint64_t)t->dataset.samples, batch = (uint64_t)t->batch;
+	if (t->bounded && dfg_plan_has_rounds(t->plan))
+		return DFG_ERR(DFG_DATA,
+			"--sync ssp: queues of the graph already make the replicas wait for each other: use --sync "
+			"async");
 	if (!t->async || !dfg_plan_has_rounds(t->plan))
 		return NULL;
 	t->round = t->async;
@@ -183,12 +156,24 @@ static struct dfg_err *check_rounds(struct training *t)
 	return every % t->round ? no_rounds(t, "--eval-every", every) : NULL;
 }
 
+/* Replicas whose parts of the batch are updates by themselves. */
+static struct dfg_err *find_async(struct training *t)
+{
+	const struct dfg_replication *replication = t->run->replication;
+	if (!replication || !replication->async || replication->n_replicas < 2)
+		return NULL;
+	uint32_t *count = replication->bound ? &t->bounded : &t->async;
+	*count = replication->n_replicas;
+	t->blocked_ns = dfg_arena_zeros(&t->run->model.arena, *count, sizeof *t->blocked_ns);
+	t->read = dfg_arena_zeros(&t->run->model.arena, *count, sizeof *t->read);
+	return t->blocked_ns && t->read ? NULL : dfg_no_memory("the replicas");
+}
+
 static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
-	const struct dfg_replication *replication = run->replication;
 	t->trains = run->n_target > 0;
-	t->async = replication && replication->async && replication->n_replicas > 1 ? replication->n_replicas : 0;
+	DFG_TRY(find_async(t));
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
 	DFG_TRY(check_rounds(t));
@@ -203,7 +188,9 @@ static struct dfg_err *open_all(struct training *t)
 			t->run->options->checkpoint, (unsigned long long)t->at.sample, (long long)t->dataset.samples);
 	DFG_TRY(plan_steps(t));
 	DFG_TRY(dfg_metrics_open(t->run->options->metrics, t->run->options->times, t->at.step, &t->metrics));
-	DFG_TRY(dfg_record_open(&run->record, run->model.shards, t->at.step));
+	t->begun = t->at.step;
+	run->record.step = t->at.step * t->bounded;
+	DFG_TRY(dfg_record_open(&run->record, run->model.shards, t->bounded ? run->record.step : t->at.step));
 	t->aggregation.fetch = dfg_zeros(run->fetch.count, sizeof *t->aggregation.fetch);
 	t->aggregation.count = t->aggregation.fetch ? run->fetch.count : 0;
 	return t->aggregation.fetch ? NULL : dfg_no_memory("the batches");
@@ -224,7 +211,7 @@ static const char *followed(const struct training *t, double *out_value)
 	return NULL;
 }
 
-static void tell(struct training *t, uint64_t epoch)
+void dfg_training_tell(struct training *t, uint64_t epoch)
 {
 	double value = 0;
 	const char *name = followed(t, &value);
@@ -237,14 +224,13 @@ static void tell(struct training *t, uint64_t epoch)
 	t->watch->step(t->watch->arg, t->at.step, epoch, name, value);
 }
 
-/* Names the step that is next to complete in an error. */
-static struct dfg_err *of_step(const struct training *t, struct dfg_err *err)
+struct dfg_err *dfg_training_of_step(const struct training *t, struct dfg_err *err)
 {
 	err = dfg_err_note(err, "step %llu", (unsigned long long)t->at.step + 1);
 	return dfg_err_of_file(err, t->run->model.file.graph.source);
 }
 
-static void release_values(struct training *t)
+void dfg_training_release(struct training *t)
 {
 	for (uint32_t i = 0; i < t->totals.fetch.count; i++)
 		dfg_tensor_release(&t->value[i]);
@@ -256,14 +242,14 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 {
 	struct dfg_run *run = t->run;
 	DFG_TRY(dfg_dataset_batch(&t->dataset, (int64_t)t->at.sample, n, t->feeds.value + t->first_batch));
-	release_values(t);
+	dfg_training_release(t);
 	run->record.step = t->at.step + 1;
-	DFG_TRY(of_step(t, dfg_plan_run(t->plan, t->feeds.value, t->value)));
+	DFG_TRY(dfg_training_of_step(t, dfg_plan_run(t->plan, t->feeds.value, t->value)));
 	uint64_t epoch = t->at.epoch;
 	t->at.step++;
 	t->at.sample += (uint64_t)n;
 	DFG_TRY(dfg_metrics_step(&t->metrics, t->at.step, epoch, &t->fetch, t->value));
-	tell(t, epoch);
+	dfg_training_tell(t, epoch);
 	return t->trains ? NULL : dfg_totals_add(&t->totals, &run->fetch, t->value, n ? n : 1, &t->aggregation);
 }
 
@@ -298,7 +284,7 @@ static bool evaluation_is_due(const struct training *t, uint64_t step, bool ende
 }
 
 /* The metrics line is written before the checkpoint, which includes it in its count. */
-static struct dfg_err *after_step(struct training *t)
+struct dfg_err *dfg_training_after_step(struct training *t)
 {
 	bool ended = t->dataset.count && !next_batch(t);
 	if (evaluation_is_due(t, t->at.step, ended))
@@ -306,7 +292,7 @@ static struct dfg_err *after_step(struct training *t)
 	if (ended) {
 		t->at.epoch++;
 		t->at.sample = 0;
-		if (!is_over(t) && !t->run->options->no_shuffle && t->trains)
+		if (!dfg_training_is_over(t) && !t->run->options->no_shuffle && t->trains)
 			DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(t), t->at.epoch));
 	}
 	return dfg_checkpointing_is_due(&t->checkpointing, t->at.step, ended)
@@ -326,11 +312,10 @@ static uint64_t last_step(const struct training *t)
 	return t->steps && t->steps < last ? t->steps : last;
 }
 
-/* Whether no step may begin before those in progress have ended: the last one that has begun is followed by something. */
-static bool is_boundary(const struct training *t)
+bool dfg_training_is_boundary(const struct training *t)
 {
 	uint64_t step = t->at.step + t->flying;
-	bool ended = !batch_at(t, t->next);
+	bool ended = !dfg_training_batch_at(t, t->next);
 	if (t->round && step % t->round)
 		return false;
 	return ended || (t->steps && step >= t->steps) ||
@@ -346,10 +331,10 @@ static bool in_round(const struct training *t)
 
 static struct dfg_err *start_steps(struct training *t, bool stops)
 {
-	while (t->flying < t->async && !is_boundary(t) && (!stops || in_round(t))) {
-		int64_t n = batch_at(t, t->next);
+	while (t->flying < t->async && !dfg_training_is_boundary(t) && (!stops || in_round(t))) {
+		int64_t n = dfg_training_batch_at(t, t->next);
 		DFG_TRY(dfg_dataset_batch(&t->dataset, t->next, n, t->feeds.value + t->first_batch));
-		DFG_TRY(of_step(t, dfg_plan_start(t->plan, t->feeds.value)));
+		DFG_TRY(dfg_training_of_step(t, dfg_plan_start(t->plan, t->feeds.value)));
 		t->next += n;
 		t->flying++;
 	}
@@ -360,15 +345,15 @@ static struct dfg_err *finish_step(struct training *t)
 {
 	struct dfg_staleness *staleness = &t->run->staleness;
 	uint64_t missed;
-	release_values(t);
-	DFG_TRY(of_step(t, dfg_plan_finish(t->plan, t->feeds.value, t->value, &missed)));
+	dfg_training_release(t);
+	DFG_TRY(dfg_training_of_step(t, dfg_plan_finish(t->plan, t->feeds.value, t->value, &missed)));
 	t->flying--;
 	t->at.step++;
 	staleness->updates++;
 	staleness->sum += missed;
 	staleness->max = missed > staleness->max ? missed : staleness->max;
 	DFG_TRY(dfg_metrics_step(&t->metrics, t->at.step, t->at.epoch, &t->fetch, t->value));
-	tell(t, t->at.epoch);
+	dfg_training_tell(t, t->at.epoch);
 	return NULL;
 }
 
@@ -376,7 +361,7 @@ static struct dfg_err *finish_step(struct training *t)
 static struct dfg_err *async_steps(struct training *t)
 {
 	t->next = (int64_t)t->at.sample;
-	while (!is_over(t)) {
+	while (!dfg_training_is_over(t)) {
 		bool stops = t->watch->stop(t->watch->arg) != NULL;
 		DFG_TRY(start_steps(t, stops));
 		if (!t->flying)
@@ -385,7 +370,7 @@ static struct dfg_err *async_steps(struct training *t)
 		if (t->flying)
 			continue;
 		t->at.sample = (uint64_t)t->next;
-		DFG_TRY(after_step(t));
+		DFG_TRY(dfg_training_after_step(t));
 		t->next = (int64_t)t->at.sample;
 	}
 	return NULL;
@@ -398,9 +383,11 @@ static struct dfg_err *all_steps(struct training *t)
 	t->watch->begin(t->watch->arg, t->at.step, last_step(t), t->epochs);
 	if (t->async)
 		DFG_TRY(async_steps(t));
-	while (!is_over(t) && !t->watch->stop(t->watch->arg)) {
+	if (t->bounded)
+		DFG_TRY(dfg_training_bounded(t));
+	while (!dfg_training_is_over(t) && !t->watch->stop(t->watch->arg)) {
 		DFG_TRY(one_step(t, next_batch(t)));
-		DFG_TRY(after_step(t));
+		DFG_TRY(dfg_training_after_step(t));
 	}
 	if (t->checkpointing.wanted && t->checkpointing.last_step != t->at.step)
 		DFG_TRY(dfg_checkpointing_commit(&t->checkpointing, t->run, &t->at));
@@ -424,7 +411,7 @@ static struct dfg_err *stop(const struct training *t, const char *cause, bool *o
 static struct dfg_err *finish(struct training *t, struct dfg_arrays *out_results, bool *out_stopped)
 {
 	const char *cause = t->watch->stop(t->watch->arg);
-	if (cause && !is_over(t))
+	if (cause && !dfg_training_is_over(t))
 		return stop(t, cause, out_stopped);
 	dfg_plan_stats(t->plan, &t->run->stats);
 	if (!t->trains) {

@@ -86,11 +86,11 @@ static struct dfg_err *feed_lane(struct dfg_run *run)
 		return NULL;
 	for (uint32_t i = 0; i < run->feeds.count; i++)
 		if (dfg_edge_same(run->feeds.edge[i], edge))
-			return DFG_ERR(
-				DFG_USAGE, "--feed %s: with --sync async, each replica is fed its own number", DFG_LANE_NAME);
+			return DFG_ERR(DFG_USAGE, "--feed %s: with --sync %s, each replica is fed its own number", DFG_LANE_NAME,
+				run->replication->sync);
 	DFG_TRY(dfg_tensor_new(DFG_I32, &DFG_SHAPE_SCALAR, &value));
 	*(int32_t *)value.data = 0;
-	return dfg_err_note(feed_named(run, DFG_LANE_NAME, &value), "--sync async");
+	return dfg_err_note(feed_named(run, DFG_LANE_NAME, &value), "--sync %s", run->replication->sync);
 }
 
 struct dfg_err *dfg_run_bind_feeds(struct dfg_run *run)

@@ -208,6 +208,7 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	session.profile = run->options->profile;
 	session.shards = run->replication ? run->replication->n_shards : 1;
 	session.async = run->replication && run->replication->async;
+	session.staleness = run->replication ? run->replication->bound : 0;
 	session.quorum = dfg_record_quorum(&run->record, run->replication);
 	if (!run->distributed)
 		return dfg_model_open(path, &run->input, &session, &run->model);
@@ -232,5 +233,7 @@ void dfg_run_close(struct dfg_run *run)
 {
 	dfg_feeds_release(&run->feeds);
 	dfg_text_release(&run->explanation);
+	dfg_free(run->staleness.lag);
+	run->staleness = (struct dfg_staleness){0};
 	dfg_model_close(&run->model);
 }

@@ -101,9 +101,14 @@ static const struct dfg_opt quorum_rows[] = {
 	{"need", .takes = "K", .number = &dfg_shared.replication.need, .least = 1,
 		.help = "With --sync quorum: a step takes the first K shards, and drops the others."},
 	{"record", .takes = "FILE", .text = &dfg_shared.replication.record,
-		.help = "Write to FILE which shards each step took."},
+		.help = "Write to FILE which shards each step took; with --sync ssp, the order of the updates."},
 	{"replay", .takes = "FILE", .text = &dfg_shared.replication.replay,
-		.help = "Let each step take the shards of FILE, on any number of replicas: the bits are those of its run."},
+		.help = "Let each step take the shards of FILE, on any number of replicas, or apply the updates of --sync ssp "
+				"in its "
+				"order: the bits are those of its run."},
+	{"verify-staleness", .flag = &dfg_shared.replication.verify_staleness,
+		.help = "With --sync ssp: the servers check at each read of a variable that it is not older than --staleness "
+				"says."},
 	{0},
 };
 

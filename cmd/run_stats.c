@@ -141,6 +141,34 @@ static void print_overlap(const struct dfg_distributed *distributed, struct dfg_
 	dfg_talk("slowest replica %u", replica);
 }
 
+/* Prints the number of reads by how many steps its replica was ahead of the slowest, and the waits for that one. */
+static void print_lags(const struct dfg_run *run, struct dfg_json_out *json)
+{
+	const struct dfg_staleness *staleness = &run->staleness;
+	const struct dfg_coordinator *coordinator = dfg_distributed_coordinator(run->distributed);
+	uint64_t reads = 0, sum = 0, checked = dfg_coordinator_reads_checked(coordinator);
+	dfg_json_key(json, "staleness"), dfg_json_open(json, '{');
+	dfg_json_key(json, "steps"), dfg_json_open(json, '[');
+	for (size_t i = 0; i < staleness->lags; i++) {
+		reads += staleness->lag[i];
+		sum += i * staleness->lag[i];
+		dfg_json_uint(json, staleness->lag[i]);
+		dfg_talk("staleness %zu: %llu reads", i, (unsigned long long)staleness->lag[i]);
+	}
+	dfg_json_close(json, ']');
+	dfg_json_key(json, "bound"), dfg_json_uint(json, run->replication->bound);
+	dfg_json_key(json, "mean"), dfg_json_f64(json, (double)sum / (double)reads);
+	dfg_json_key(json, "max"), dfg_json_uint(json, staleness->lags - 1);
+	dfg_json_key(json, "waits"), dfg_json_uint(json, staleness->waits);
+	dfg_json_key(json, "waited_us"), dfg_json_f64(json, (double)staleness->waited_ns / 1e3);
+	dfg_json_key(json, "checked"), dfg_json_uint(json, checked);
+	dfg_json_close(json, '}');
+	dfg_talk("waits for the slowest replica %llu, %.1f us", (unsigned long long)staleness->waits,
+		(double)staleness->waited_ns / 1e3);
+	if (run->replication->verify_staleness)
+		dfg_talk("reads of variables that were checked %llu", (unsigned long long)checked);
+}
+
 /* Prints messages, bytes and waits of the last step between workers. */
 static void print_traffic(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
@@ -247,6 +275,8 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 	print_traffic(run->distributed, json);
 	print_device(run->distributed, json);
 	print_loops(run, json);
+	if (run->staleness.lags)
+		print_lags(run, json);
 	if (run->staleness.updates) {
 		const struct dfg_staleness *staleness = &run->staleness;
 		double mean = (double)staleness->sum / (double)staleness->updates;

@@ -6,8 +6,9 @@
 
 static struct dfg_mem_limit limit;
 
-struct dfg_shared_options dfg_shared = {
-	.execution = {.seed = -1, .limit = &limit}, .distribution = DFG_DISTRIBUTION_DEFAULTS};
+struct dfg_shared_options dfg_shared = {.execution = {.seed = -1, .limit = &limit},
+	.distribution = DFG_DISTRIBUTION_DEFAULTS,
+	.replication = {.staleness = -1}};
 #define S dfg_shared
 
 const struct dfg_opt dfg_execution_options[] = {
@@ -103,11 +104,15 @@ const struct dfg_opt dfg_replication_options[] = {
 		.help = "Train R copies of the model, each on a part of the batch (1)."},
 	{"shards", .takes = "S", .number = &S.replication.shards, .least = 1,
 		.help = "Cut each batch into S shards, whose gradients are reduced in one order (R)."},
-	{"sync", .takes = "allreduce|quorum|ps|async", .text = &S.replication.sync,
+	{"sync", .takes = "allreduce|quorum|ps|async|ssp", .text = &S.replication.sync,
 		.help =
 			"Keep the variables on each replica, or on the hosts of job=ps, to which replicas send their gradients; "
-			"quorum: a step does not wait for the slowest replicas; async: as ps, and no replica waits for another "
-			"(allreduce)."},
+			"quorum: a step does not wait for the slowest replicas; async: as ps, and no replica waits for another; "
+			"ssp: as async, but no replica is more than --staleness steps ahead of another (allreduce)."},
+	{"staleness", .takes = "S", .number = &S.replication.staleness,
+		.help =
+			"With --sync ssp: a replica reads the variables only if they have the updates of all replicas but those of "
+			"the last S steps before its own; 0: as --sync ps."},
 	{"min-replicas", .takes = "M", .number = &S.replication.min_replicas, .least = 1,
 		.help = "If replicas are lost, continue with the others while at least M are left (R)."},
 	{"verify-replicas", .takes = "K", .number = &S.replication.verify, .least = 1,
@@ -115,7 +120,8 @@ const struct dfg_opt dfg_replication_options[] = {
 	{"emulate", .takes = "SPEC", .text = &S.replication.emulate,
 		.help =
 			"For tests, parts separated by semicolons: flip=STEP,REPLICA inverts a bit of a variable of that replica "
-			"after that step; compute=fixed:T, lognormal:T,S or exponential:T delays each compute run by a time such "
+			"after that step; stale=STEP,REPLICA lets that replica read old variables from that step on; "
+			"compute=fixed:T, lognormal:T,S or exponential:T delays each compute run by a time such "
 			"as "
 			"20ms, or one that is drawn with that median or mean by seed=N, the replica and the step."},
 	{"bucket", .takes = "SIZE|0|all|auto", .text = &S.replication.bucket,

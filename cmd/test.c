@@ -305,7 +305,7 @@ static struct dfg_err *test_all(char **operands, int *out_status)
 	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
 	if (dfg_shared.replication.quorum || dfg_shared.replication.async)
 		return DFG_ERR(DFG_USAGE, "--sync %s is for dfg run: it makes results depend on timing",
-			dfg_shared.replication.async ? "async" : "quorum");
+			dfg_shared.replication.sync ? dfg_shared.replication.sync : "quorum");
 	test_options.session.shards = dfg_shared.replication.n_shards; /* feeds are the same in every shard */
 	dfg_limit_memory();
 	struct dfg_err *err = junit_path ? dfg_out_try(junit_path) : NULL;

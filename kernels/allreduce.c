@@ -43,7 +43,8 @@ static struct dfg_err *start_run(struct dfg_kernel *ctx)
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
 	const struct dfg_contribution contribution = {
 		.bucket = number_of(attr[BUCKET].i),
-		.is_sum = attr[REDUCE].s.length == 3, /* "sum" */
+		.is_sum = attr[REDUCE].s.length == 3,   /* "sum" */
+		.is_share = attr[REDUCE].s.length == 5, /* "share" */
 		.tensor = (const struct dfg_tensor *const *)ctx->in,
 		.n = ctx->call->n_in,
 		.names = attr[TENSORS].list,
@@ -56,7 +57,7 @@ const struct dfg_op dfg_op_Dfg_AllReduceStart = {
 	.doc = "contributes tensors to the mean or the sum over the shards of a batch; the ticket is the bucket's number",
 	.sig = "<T: float|complex, N: int>(values: N * T) -> (ticket: i64)",
 	.attr = {[BUCKET] = "bucket: int >= 0",
-		[REDUCE] = "reduce: string = 'mean' in mean|sum",
+		[REDUCE] = "reduce: string = 'mean' in mean|sum|share",
 		[TENSORS] = "tensors: list(string) = []"},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_CONTRIBUTES,
 	.shape = start_shape,
@@ -139,7 +140,8 @@ static struct dfg_err *rows_start_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *values = dfg_kernel_input(ctx, 1);
 	const struct dfg_contribution contribution = {
 		.bucket = number_of(attr[ROWS_BUCKET].i),
-		.is_sum = attr[ROWS_REDUCE].s.length == 3, /* "sum" */
+		.is_sum = attr[ROWS_REDUCE].s.length == 3,   /* "sum" */
+		.is_share = attr[ROWS_REDUCE].s.length == 5, /* "share" */
 		.tensor = &values,
 		.n = 1,
 		.indices = dfg_kernel_input(ctx, 0),
@@ -157,7 +159,7 @@ const struct dfg_op dfg_op_Dfg_AllReduceRowsStart = {
 		"bucket's number",
 	.sig = "<Tindices: i32|i64, T: float|complex>(indices: Tindices, values: T) -> (ticket: i64)",
 	.attr = {[ROWS_BUCKET] = "bucket: int >= 0",
-		[ROWS_REDUCE] = "reduce: string = 'mean' in mean|sum",
+		[ROWS_REDUCE] = "reduce: string = 'mean' in mean|sum|share",
 		[TABLE] = "table: shape",
 		[ROWS_TENSORS] = "tensors: list(string) = []"},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_CONTRIBUTES,

@@ -36,6 +36,7 @@ enum dfg_packet_kind {
 	DFG_PACKET_PEER, /* workers of another replica have started again: the number, name, transport and addresses of each */
 	DFG_PACKET_DIGESTS, /* -> names and digests of all variables */
 	DFG_PACKET_EPOCH,   /* the number of an epoch, and the replicas that take part in it */
+	DFG_PACKET_CLOCK,   /* a replica's clock, whether it reads, the plan that does -> the number of variables checked */
 	DFG_PACKET_BENCH,   /* elements, calls, whether to verify -> times of the all-reduce: p50, p99, all, ns */
 	DFG_PACKET_PROBE, /* a payload, calls, clients and servers -> time of all, of coding, and of each call of a client, ns */
 	DFG_PACKET_END, /* the last request */

@@ -427,6 +427,8 @@ struct dfg_err *dfg_coordinator_ask_setup(
 		.replicas = coordinator->options.replicas,
 		.servers = coordinator->options.servers,
 		.async = coordinator->options.async,
+		.staleness = coordinator->options.session.staleness,
+		.verify_staleness = coordinator->options.checks.staleness,
 		.spmd = coordinator->options.spmd,
 		.shards = coordinator->options.session.shards,
 		.shared_only = coordinator->options.algorithm == DFG_ALGORITHM_SHM,

@@ -33,6 +33,10 @@ struct dfg_replica_checks {
 	   0: never */
 	uint64_t flip_step;
 	uint32_t flip_replica;
+	bool staleness; /* each read of a variable is checked to be within options.session.staleness */
+	/* for tests: from step stale_step on, counted from 1, replica stale_replica reads old variables; 0: never */
+	uint64_t stale_step;
+	uint32_t stale_replica;
 	struct dfg_emulation emulation; /* delays of the compute runs */
 };
 struct dfg_coordinator_options {
@@ -157,6 +161,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_request_rows(
  * options.watched, a lost link waits a moment for this better explanation.
  */
 void dfg_coordinator_ended(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_err *err);
+
+/* The number of reads of variables that were checked to be within the limit of staleness. */
+uint64_t dfg_coordinator_reads_checked(const struct dfg_coordinator *coordinator);
 
 /* Messages of all-reduces that workers have dropped because they were of another epoch, or of a step that was over. */
 uint64_t dfg_coordinator_stale(const struct dfg_coordinator *coordinator);

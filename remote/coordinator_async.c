@@ -32,13 +32,49 @@ static struct plan_run run_of(struct dfg_coordinator *coordinator, uint32_t repl
 		.feeds = lists->feeds, .fetches = lists->fetches, .sharded = state->flight_step, .shard = lists->shard};
 }
 
+static void ask_clock(
+	struct dfg_coordinator *coordinator, uint32_t worker, const struct dfg_group_step *step, bool reads)
+{
+	const struct dfg_replica_checks *checks = &coordinator->options.checks;
+	uint32_t replica = worker / coordinator->width;
+	const struct step_plan *plan = coordinator->replica[replica].flight_plan;
+	bool has_plan = plan->worker_step[worker % coordinator->width].runs;
+	bool stale = checks->stale_step && step->clock + 1 >= checks->stale_step && replica == checks->stale_replica;
+	struct dfg_packet packet = {.kind = DFG_PACKET_CLOCK};
+	dfg_packet_put(&packet, step->clock);
+	dfg_packet_put(&packet, has_plan ? plan->number[worker] : DFG_NONE);
+	dfg_packet_put(&packet, reads);
+	dfg_packet_put(&packet, !stale);
+	dfg_coordinator_ask(coordinator, worker, &packet);
+}
+
+/*
+ * With bounded staleness: the servers copy what the run that follows reads, before the next update, so that all of it is of
+ * one time.
+ */
+static struct dfg_err *move_clock(
+	struct dfg_coordinator *coordinator, const struct dfg_group_step *step, const struct dfg_shard_run *run)
+{
+	for (uint32_t w = 0; w < coordinator->options.workers; w++)
+		if (is_of(coordinator, w, run->replica) && dfg_coordinator_is_lane(coordinator, w))
+			ask_clock(coordinator, w, step, run->shard.rows > 0);
+	struct dfg_err *err = dfg_coordinator_answers_in(coordinator, "reading the variables");
+	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++)
+		if (is_of(coordinator, w, run->replica) && dfg_coordinator_is_lane(coordinator, w))
+			coordinator->reads_checked += dfg_packet_get(&coordinator->state[w].answer);
+	dfg_coordinator_drop_answers(coordinator);
+	return err;
+}
+
 static struct dfg_err *start(
 	struct dfg_coordinator *coordinator, const struct dfg_group_step *step, const struct dfg_shard_run *run)
 {
 	struct run_lists lists;
 	struct replica_state *replica = &coordinator->replica[run->replica];
 	struct dfg_err *err = dfg_coordinator_make_equal(coordinator);
-	if (err)
+	if (!err && step->partial)
+		err = move_clock(coordinator, step, run);
+	if (err || !run->shard.rows)
 		return err;
 	err = dfg_coordinator_new_lists(coordinator, 0, &lists);
 	replica->flight_step = step;
@@ -64,15 +100,18 @@ struct dfg_err *dfg_coordinator_start(struct dfg_session_backend *backend, uint3
 	pthread_mutex_lock(&coordinator->request_lock);
 	coordinator->replica[run->replica].flight_plan = &coordinator->plan[plan];
 	struct dfg_err *err = start(coordinator, step, run);
+	if (err || !run->shard.rows)
+		coordinator->replica[run->replica].flight_plan = NULL;
+	coordinator->broken |= err && err->code == DFG_UNAVAILABLE;
 	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
 
-/* A replica whose workers have all answered; DFG_NONE: there is none yet. */
-static uint32_t find_landed(const struct dfg_coordinator *coordinator)
+/* A replica whose workers have all answered, the wanted one; DFG_NONE: any, or there is none yet. */
+static uint32_t find_landed(const struct dfg_coordinator *coordinator, uint32_t wanted)
 {
 	for (uint32_t r = 0; r < coordinator->options.replicas; r++) {
-		bool waits = !coordinator->replica[r].flight_plan;
+		bool waits = !coordinator->replica[r].flight_plan || (wanted != DFG_NONE && r != wanted);
 		for (uint32_t w = 0; w < coordinator->options.workers; w++)
 			waits |= is_of(coordinator, w, r) && coordinator->state[w].flight;
 		if (!waits)
@@ -100,15 +139,15 @@ static bool fail_flights(struct dfg_coordinator *coordinator)
 	return told;
 }
 
-/* Waits for the first replica that has done its compute run. */
-static struct dfg_err *await(struct dfg_coordinator *coordinator, uint32_t *out_replica)
+/* Waits for the first replica that has done its compute run, or for the wanted one. */
+static struct dfg_err *await(struct dfg_coordinator *coordinator, uint32_t wanted, uint32_t *out_replica)
 {
 	uint64_t until = 0;
 	for (;;) {
 		uint32_t seen = atomic_load(&coordinator->event.word);
 		dfg_coordinator_take_answers(coordinator);
 		DFG_TRY(dfg_coordinator_why_lost(coordinator));
-		*out_replica = find_landed(coordinator);
+		*out_replica = find_landed(coordinator, wanted);
 		if (*out_replica != DFG_NONE)
 			return NULL;
 		if (fail_flights(coordinator))
@@ -167,11 +206,11 @@ static struct dfg_err *finish(struct dfg_coordinator *coordinator, uint32_t repl
 	return err;
 }
 
-struct dfg_err *dfg_coordinator_finish(struct dfg_session_backend *backend, uint32_t *out_replica)
+struct dfg_err *dfg_coordinator_finish(struct dfg_session_backend *backend, uint32_t wanted, uint32_t *out_replica)
 {
 	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	pthread_mutex_lock(&coordinator->request_lock);
-	struct dfg_err *err = await(coordinator, out_replica);
+	struct dfg_err *err = await(coordinator, wanted, out_replica);
 	if (!err)
 		err = finish(coordinator, *out_replica);
 	coordinator->broken |= err && err->code == DFG_UNAVAILABLE;

@@ -122,6 +122,7 @@ struct dfg_coordinator {
 	uint32_t suspect;              /* a worker that reported in the last step that another is unavailable; DFG_NONE */
 	unsigned unexplained;          /* epochs since the last committed step that began although no worker was lost */
 
+	uint64_t reads_checked;       /* of variables, to be within the limit of staleness */
 	uint64_t sharded;             /* number of the sharded step whose traffic is counted; 0: the last run was of none */
 	struct opened_source *source; /* in the order of opening */
 	size_t sources, source_capacity;
@@ -333,7 +334,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_take_shares(
 bool dfg_coordinator_land(struct dfg_coordinator *coordinator, struct dfg_packet *packet);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_start(struct dfg_session_backend *backend, uint32_t plan,
 	const struct dfg_group_step *step, const struct dfg_shard_run *run);
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_finish(struct dfg_session_backend *backend, uint32_t *out_replica);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_finish(
+	struct dfg_session_backend *backend, uint32_t wanted, uint32_t *out_replica);
 
 /* coordinator_replicas.c: the values of a run that each replica may have. */
 struct run_lists {

@@ -261,6 +261,7 @@ static void put_taken(
 	const struct dfg_coordinator *coordinator, const struct dfg_group_step *step, struct dfg_packet *packet)
 {
 	dfg_packet_put(packet, step->holds);
+	dfg_packet_put(packet, step->partial);
 	dfg_packet_put(packet, step->turn);
 	put_bits(packet, step->taken, step->shards);
 	put_bits(packet, step->holds ? coordinator->absent : NULL, coordinator->options.replicas);
@@ -412,6 +413,11 @@ uint64_t dfg_coordinator_stale(const struct dfg_coordinator *coordinator)
 	for (uint32_t i = 0; i < coordinator->options.workers; i++)
 		stale += coordinator->state[i].stale + coordinator->state[i].stale_before;
 	return stale;
+}
+
+uint64_t dfg_coordinator_reads_checked(const struct dfg_coordinator *coordinator)
+{
+	return coordinator->reads_checked;
 }
 
 void dfg_coordinator_stats(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats)

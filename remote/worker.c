@@ -166,6 +166,7 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_ADOPT, dfg_worker_adopt},
 		{DFG_PACKET_EPOCH, dfg_worker_epoch},
 		{DFG_PACKET_DIGESTS, dfg_worker_digests},
+		{DFG_PACKET_CLOCK, dfg_worker_clock},
 		{DFG_PACKET_BENCH, dfg_worker_bench},
 		{DFG_PACKET_PROBE, dfg_worker_probe},
 		{DFG_PACKET_PEER, dfg_worker_peer},

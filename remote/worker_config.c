@@ -73,6 +73,8 @@ void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_co
 	dfg_packet_put(packet, config->replicas);
 	dfg_packet_put(packet, config->servers);
 	dfg_packet_put(packet, config->async);
+	dfg_packet_put(packet, config->staleness);
+	dfg_packet_put(packet, config->verify_staleness);
 	dfg_packet_put(packet, config->spmd);
 	dfg_packet_put(packet, config->shards);
 	dfg_packet_put(packet, config->shared);
@@ -94,6 +96,8 @@ struct dfg_err *dfg_worker_config_get(
 	out_setup->replicas = dfg_packet_get_u32(packet);
 	out_setup->servers = dfg_packet_get_u32(packet);
 	out_setup->async = dfg_packet_get_bool(packet);
+	out_setup->staleness = dfg_packet_get(packet);
+	out_setup->verify_staleness = dfg_packet_get_bool(packet);
 	out_setup->spmd = dfg_packet_get_bool(packet);
 	out_setup->shards = dfg_packet_get_u32(packet);
 	out_setup->shared = dfg_packet_get_bool(packet);

@@ -20,6 +20,8 @@ struct dfg_worker_config {
 	bool spmd; /* single program, multiple data: all replicas run each step, and divide parallel loops among them */
 	uint32_t servers;                   /* the last parts of each replica, which are lanes of parameter servers */
 	bool async;                         /* each replica updates the variables of its lanes by itself */
+	uint64_t staleness;                 /* how many steps a replica may be ahead of the slowest one; 0: no limit */
+	bool verify_staleness;              /* each read of a variable is checked to be within the limit */
 	struct dfg_peer *peer;              /* by number */
 	struct dfg_session_options session; /* its numeric options */
 	uint32_t shards;                    /* of a batch; 0: 1 */

@@ -68,6 +68,7 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	session.trace_arg = worker;
 	session.files = &dfg_bundle_files;
 	session.device = worker->options.device;
+	session.copies = dfg_worker_is_lane(worker) && worker->config.staleness;
 	struct dfg_session *made;
 	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
 	struct dfg_err *err = dfg_group_share(worker->group, dfg_session_state(made));
@@ -163,7 +164,9 @@ struct dfg_err *dfg_worker_plan(struct dfg_worker *worker, struct dfg_packet *re
 		ticket[i] = op && op->flags & DFG_CONTRIBUTES;
 	}
 	dfg_packet_put(answer, worker->plans);
-	worker->plan[worker->plans++] = (struct planned){plan, step.n_feed, step.n_fetch, ticket};
+	struct planned planned = {plan, step.n_feed, step.n_fetch, ticket, NULL, 0};
+	DFG_TRY(dfg_worker_find_reads(worker, &step, &planned));
+	worker->plan[worker->plans++] = planned;
 	return NULL;
 }
 
@@ -332,6 +335,8 @@ static struct dfg_err *run_plan(struct dfg_worker *worker, const struct planned 
 	if (!err && worker->config.trace && shards->step && !shards->computes && !shards->waits)
 		dfg_trace_buckets(worker->group, note_event, worker);
 	dfg_worker_end_shards(worker, shards);
+	if (!err && shards->partial && !shards->computes && !shards->waits)
+		dfg_worker_tick(worker);
 	return err;
 }
 

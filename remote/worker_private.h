@@ -58,10 +58,13 @@ struct dfg_worker {
 	struct dfg_facts facts;
 	struct dfg_session *session;
 	struct lane_state *lane; /* the variables that it shares with other workers of this process; NULL: none */
+	uint64_t copied; /* with bounded staleness: updates of all replicas up to that clock are in its copies of them */
 	struct planned {
 		struct dfg_plan *plan;
 		uint32_t n_feed, n_fetch;
 		const bool *ticket; /* by feed: it is the number of a bucket that must be complete */
+		const char **reads; /* names of the variables that a lane with bounded staleness may read; else NULL */
+		uint32_t n_reads;
 	} * plan;
 	size_t plans, plan_capacity;
 
@@ -97,7 +100,7 @@ typedef struct dfg_err *dfg_request_fn(
 	struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer);
 dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_variables, dfg_worker_read,
 	dfg_worker_assign, dfg_worker_source, dfg_worker_rows, dfg_worker_cause, dfg_worker_state, dfg_worker_adopt,
-	dfg_worker_epoch, dfg_worker_bench, dfg_worker_probe, dfg_worker_digests, dfg_worker_peer;
+	dfg_worker_epoch, dfg_worker_bench, dfg_worker_probe, dfg_worker_digests, dfg_worker_peer, dfg_worker_clock;
 
 /* The workers of a replica, which have a part of the graph each; and the worker's replica. */
 static inline uint32_t dfg_worker_width(const struct dfg_worker *worker)
@@ -127,6 +130,7 @@ struct sharded_run {
 	bool waits;    /* the update run only waits for its buckets: it is asked again, when all of the replica have them */
 	bool ends;     /* the update run only waits for its buckets, and ends the step */
 	bool holds;    /* contributions are held until the update run, which says which count */
+	bool partial;  /* the step is one of bounded staleness: struct dfg_group_step */
 	bool *taken;   /* by shard: its contribution counts; NULL: those of all do */
 	bool *absent;  /* by replica: it takes no part in the step; NULL: all do */
 	uint32_t turn; /* of the shards over the replicas: struct dfg_group_step */
@@ -136,6 +140,13 @@ struct sharded_run {
 	const char **stream; /* names of the streams of random numbers that all replicas move on */
 	uint32_t streams;
 };
+
+/* worker_lane.c: the variables that a step may read, of a worker with bounded staleness; allocated with the part. */
+DFG_MUST_CHECK struct dfg_err *dfg_worker_find_reads(
+	struct dfg_worker *worker, const struct dfg_step *step, struct planned *planned);
+
+/* The update of a lane's replica was applied. */
+void dfg_worker_tick(struct dfg_worker *worker);
 
 /* Marks the running step as committed; an error if it has failed elsewhere before. */
 DFG_MUST_CHECK struct dfg_err *dfg_worker_commit(struct dfg_worker *worker);

@@ -58,7 +58,8 @@ static bool find_layout(struct dfg_worker *worker, const struct dfg_node *node, 
 		out_layout->dtype = fact->dtype;
 	}
 	const struct dfg_attr *reduce = dfg_node_attr(node, "reduce");
-	out_layout->is_sum = reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 3; /* "sum" */
+	out_layout->is_sum = reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 3;   /* "sum" */
+	out_layout->is_share = reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 5; /* "share" */
 	out_layout->number = (uint32_t)bucket_of(node);
 	out_layout->n = node->n_in;
 	out_layout->shape = shape;
@@ -139,6 +140,7 @@ static struct dfg_err *get_taken(
 	const struct dfg_worker *worker, struct dfg_packet *request, struct dfg_arena *scratch, struct sharded_run *out_run)
 {
 	out_run->holds = dfg_packet_get_bool(request);
+	out_run->partial = dfg_packet_get_bool(request);
 	out_run->turn = (uint32_t)dfg_packet_get_below(request, worker->config.replicas);
 	DFG_TRY(get_bits(request, scratch, out_run->shards, &out_run->taken));
 	return get_bits(request, scratch, worker->config.replicas, &out_run->absent);
@@ -213,6 +215,7 @@ static struct dfg_err *join(struct dfg_worker *worker, const struct sharded_run 
 		.batch = run->batch,
 		.taken = run->holds ? NULL : run->taken,
 		.holds = run->holds,
+		.partial = run->partial,
 		.turn = run->turn};
 	DFG_TRY(dfg_group_join(worker->group, &step));
 	worker->joined = run->step;
@@ -231,6 +234,7 @@ struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct 
 	if (run->computes) {
 		const struct dfg_shard shard = dfg_shard_of(run->shard, run->shards, run->batch);
 		dfg_group_enter(worker->group, &shard);
+		dfg_state_use_copies(dfg_session_state(worker->session), run->partial && dfg_worker_is_lane(worker));
 		return run->delay_ns ? dfg_worker_delay(worker, run->delay_ns) : NULL;
 	}
 	if (run->holds)
@@ -246,9 +250,10 @@ struct dfg_err *dfg_worker_begin_shards(struct dfg_worker *worker, const struct 
 
 void dfg_worker_end_shards(struct dfg_worker *worker, const struct sharded_run *run)
 {
-	if (run->computes)
+	if (run->computes) {
 		dfg_group_enter(worker->group, NULL);
-	else if (!run->waits)
+		dfg_state_use_copies(dfg_session_state(worker->session), false);
+	} else if (!run->waits)
 		dfg_worker_leave_group(worker);
 }
 

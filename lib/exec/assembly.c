@@ -125,7 +125,8 @@ static struct dfg_err *slot_of(const struct maker *maker, struct dfg_edge edge, 
 /* A constant or a handle without control inputs is computed once. */
 static void mark_preset(struct dfg_plan *plan, struct plan_node *node)
 {
-	node->preset = !node->n_in && !node->n_control && (node->role == DFG_CONST || node->role == DFG_VARIABLE);
+	bool handle = node->role == DFG_VARIABLE && !plan->session->options.copies;
+	node->preset = !node->n_in && !node->n_control && (node->role == DFG_CONST || handle);
 	for (int i = 0; i < node->n_out && node->preset; i++)
 		plan->kind[dfg_plan_node_in(plan, node, i)] = SLOT_PRESET;
 }

@@ -9,7 +9,7 @@
  * variables while others update them. In the terms of a sharded step, it takes one shard of as many as there are replicas.
  */
 
-static void drop_fetches(const struct replica *replica, struct flight *flight)
+void dfg_replica_drop_fetches(const struct replica *replica, struct flight *flight)
 {
 	for (uint32_t i = 0; flight->fetches && i < replica->n_compute_fetch; i++)
 		dfg_tensor_release(&flight->fetches[i]);
@@ -18,7 +18,7 @@ static void drop_fetches(const struct replica *replica, struct flight *flight)
 void dfg_replica_drop_flights(struct replica *replica)
 {
 	for (uint32_t i = 0; replica->flight && i < replica->shards; i++) {
-		drop_fetches(replica, &replica->flight[i]);
+		dfg_replica_drop_fetches(replica, &replica->flight[i]);
 		dfg_free(replica->flight[i].fetches);
 		dfg_free(replica->flight[i].feeds);
 		dfg_free((void *)replica->flight[i].at.taken);
@@ -27,8 +27,10 @@ void dfg_replica_drop_flights(struct replica *replica)
 	replica->flight = NULL;
 }
 
-static struct dfg_err *make_flights(struct replica *replica)
+struct dfg_err *dfg_replica_make_flights(struct replica *replica)
 {
+	if (replica->flight)
+		return NULL;
 	replica->flight = dfg_zeros(replica->shards, sizeof *replica->flight);
 	bool all = replica->flight != NULL;
 	for (uint32_t i = 0; i < replica->shards && all; i++) {
@@ -48,8 +50,7 @@ static struct dfg_err *make_flights(struct replica *replica)
 	return dfg_no_memory("asynchronous steps");
 }
 
-/* The feeds of a replica. */
-static const struct dfg_tensor *feeds_of(
+const struct dfg_tensor *dfg_replica_feeds(
 	const struct replica *replica, struct flight *flight, const struct dfg_tensor *feeds)
 {
 	memcpy(flight->feeds, feeds, replica->n_feed * sizeof *feeds);
@@ -59,8 +60,7 @@ static const struct dfg_tensor *feeds_of(
 	return flight->feeds;
 }
 
-/* A number that no other sharded step has. */
-static uint64_t next_number(struct dfg_group *group)
+uint64_t dfg_replica_next_number(struct dfg_group *group)
 {
 	uint64_t number = dfg_group_begin(group, 1, 1);
 	dfg_group_end(group);
@@ -75,18 +75,17 @@ struct dfg_err *dfg_replica_start(struct replica *replica, const struct dfg_tens
 	DFG_TRY(dfg_replica_find_batch(&step));
 	DFG_TRY(dfg_plan_check_feeds(replica->compute, feeds));
 	DFG_TRY(dfg_group_of(&replica->session->state, &step.group));
-	if (!replica->flight)
-		DFG_TRY(make_flights(replica));
+	DFG_TRY(dfg_replica_make_flights(replica));
 	while (idle < replica->shards && replica->flight[idle].flies)
 		idle++;
 	if (idle == replica->shards)
 		return DFG_ERR(DFG_BUG, "all %u replicas are busy", replica->shards);
 	struct flight *flight = &replica->flight[idle];
 	flight->at.batch = step.batch * replica->shards;
-	flight->at.number = next_number(step.group);
+	flight->at.number = dfg_replica_next_number(step.group);
 	flight->begun = replica->applied;
 	const struct dfg_shard_run run = {dfg_shard_of(idle, replica->shards, flight->at.batch), idle,
-		feeds_of(replica, flight, feeds), flight->fetches, true};
+		dfg_replica_feeds(replica, flight, feeds), flight->fetches, true};
 	DFG_TRY(backend->start_compute(backend, replica->compute->backend_plan, &flight->at, &run));
 	flight->flies = true;
 	return NULL;
@@ -116,11 +115,11 @@ struct dfg_err *dfg_replica_finish(
 	uint32_t done;
 	struct sharded_step step = {.replica = replica};
 	DFG_TRY(dfg_group_of(&replica->session->state, &step.group));
-	DFG_TRY(backend->finish_compute(backend, &done));
+	DFG_TRY(backend->finish_compute(backend, DFG_NONE, &done));
 	struct flight *flight = &replica->flight[done];
 	flight->flies = false;
 	step.at = flight->at;
-	step.feeds = feeds_of(replica, flight, feeds);
+	step.feeds = dfg_replica_feeds(replica, flight, feeds);
 	step.batch = flight->at.batch;
 	step.value = dfg_zeros(values + 1, sizeof *step.value);
 	step.updated = dfg_zeros((size_t)replica->n_update_fetch + 1, sizeof *step.updated);
@@ -137,6 +136,6 @@ struct dfg_err *dfg_replica_finish(
 		dfg_tensor_release(&step.updated[i]);
 	dfg_free(step.value);
 	dfg_free(step.updated);
-	drop_fetches(replica, flight);
+	dfg_replica_drop_fetches(replica, flight);
 	return err;
 }

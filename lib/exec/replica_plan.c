@@ -335,6 +335,7 @@ void dfg_replica_release(struct replica *replica)
 {
 	if (!replica)
 		return;
+	dfg_replica_drop_bounded(replica);
 	dfg_replica_drop_flights(replica);
 	if (replica->compute)
 		dfg_plan_release(replica->compute);

@@ -2,6 +2,7 @@
 
 #include "lib/exec/group/group.h"
 #include "lib/exec/session_private.h"
+#include "lib/exec/table/clock.h"
 
 /*
  * A step of a sharded batch: the compute run, once for each shard that has rows, contributes to the all-reduce and gives
@@ -34,10 +35,11 @@ struct replica {
 		struct dfg_tensor *fetches;
 		struct dfg_tensor *feeds; /* those of all replicas, with its own number for lane_feed; borrowed values */
 		int32_t lane;
-	} * flight;         /* by replica; NULL: no step was started */
-	uint64_t applied;   /* updates */
-	bool has_rounds;    /* queues of the graph say when variables are updated: all is in the compute run */
-	uint32_t lane_feed; /* the feed that is the replica's number, + 1; 0: there is none */
+	} * flight;              /* by replica; NULL: no step was started */
+	uint64_t applied;        /* updates */
+	struct bounded *bounded; /* steps with bounded staleness: replica_bounded.c. NULL: none has begun */
+	bool has_rounds;         /* queues of the graph say when variables are updated: all is in the compute run */
+	uint32_t lane_feed;      /* the feed that is the replica's number, + 1; 0: there is none */
 };
 
 /* A step in progress. */
@@ -74,6 +76,23 @@ DFG_MUST_CHECK struct dfg_err *dfg_replica_start(struct replica *replica, const 
 DFG_MUST_CHECK struct dfg_err *dfg_replica_finish(
 	struct replica *replica, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches, uint64_t *out_staleness);
 void dfg_replica_drop_flights(struct replica *replica);
+DFG_MUST_CHECK struct dfg_err *dfg_replica_make_flights(struct replica *replica); /* if there are none */
+void dfg_replica_drop_fetches(const struct replica *replica, struct flight *flight);
+
+/* The feeds of a replica's compute run, which the flight keeps. A number that no other sharded step has. */
+const struct dfg_tensor *dfg_replica_feeds(
+	const struct replica *replica, struct flight *flight, const struct dfg_tensor *feeds);
+uint64_t dfg_replica_next_number(struct dfg_group *group);
+
+/* replica_bounded.c: dfg_plan_shard() and the functions below it in session.h. */
+enum dfg_shard_state dfg_replica_shard(const struct replica *replica, uint32_t shard, uint64_t *out_clock);
+DFG_MUST_CHECK struct dfg_err *dfg_replica_start_shard(
+	struct replica *replica, const struct dfg_shard *shard, const struct dfg_tensor *feeds, uint64_t *out_lag);
+DFG_MUST_CHECK struct dfg_err *dfg_replica_finish_shard(
+	struct replica *replica, const struct dfg_tensor *feeds, uint32_t wanted, uint32_t *out_shard);
+bool dfg_replica_has_step(const struct replica *replica);
+DFG_MUST_CHECK struct dfg_err *dfg_replica_take_step(struct replica *replica, struct dfg_tensor *out_fetches);
+void dfg_replica_drop_bounded(struct replica *replica);
 
 /* replica.c: finds the rows of the step's batch; runs the update. */
 DFG_MUST_CHECK struct dfg_err *dfg_replica_find_batch(struct sharded_step *step);

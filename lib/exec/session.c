@@ -182,6 +182,33 @@ struct dfg_err *dfg_plan_finish(
 	return fits ? dfg_replica_finish(plan->replica, feeds, out_fetches, out_staleness) : not_asynchronous();
 }
 
+enum dfg_shard_state dfg_plan_shard(const struct dfg_plan *plan, uint32_t shard, uint64_t *out_clock)
+{
+	return dfg_replica_shard(plan->replica, shard, out_clock);
+}
+
+struct dfg_err *dfg_plan_start_shard(
+	struct dfg_plan *plan, const struct dfg_shard *shard, const struct dfg_tensor *feeds, uint64_t *out_lag)
+{
+	return dfg_replica_start_shard(plan->replica, shard, feeds, out_lag);
+}
+
+struct dfg_err *dfg_plan_finish_shard(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, uint32_t wanted, uint32_t *out_shard)
+{
+	return dfg_replica_finish_shard(plan->replica, feeds, wanted, out_shard);
+}
+
+bool dfg_plan_has_step(const struct dfg_plan *plan)
+{
+	return dfg_replica_has_step(plan->replica);
+}
+
+struct dfg_err *dfg_plan_take_step(struct dfg_plan *plan, struct dfg_tensor *out_fetches)
+{
+	return dfg_replica_take_step(plan->replica, out_fetches);
+}
+
 struct dfg_err *dfg_plan_run_controlled(struct dfg_plan *plan, const struct dfg_tensor *feeds,
 	const struct dfg_step_control *control, struct dfg_tensor *out_fetches)
 {

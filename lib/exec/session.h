@@ -83,6 +83,36 @@ bool dfg_plan_has_rounds(const struct dfg_plan *plan);
 DFG_MUST_CHECK struct dfg_err *dfg_plan_finish(
 	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches, uint64_t *out_staleness);
 
+/*
+ * Asynchronous steps with bounded staleness, options.staleness > 0: shard i of each step is computed by replica i, and its part
+ * of the sum of gradients is an update by itself. The clock of a shard is the number of its updates that were applied, which is
+ * 0 when the session is opened. A shard begins a step only if it is at most the bound ahead of each other one.
+ */
+enum dfg_shard_state {
+	DFG_SHARD_READY,    /* the next step of the shard may begin */
+	DFG_SHARD_COMPUTES, /* it is in progress */
+	DFG_SHARD_WAITS,    /* it would be too far ahead of the slowest shard */
+};
+enum dfg_shard_state dfg_plan_shard(const struct dfg_plan *plan, uint32_t shard, uint64_t *out_clock);
+
+/*
+ * Begins the next step of a shard that is ready, which reads the variables as they are now; feeds has the shard's rows only. A
+ * shard without rows has done the step at once. *out_lag: how many steps it is ahead of the slowest shard.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_start_shard(
+	struct dfg_plan *plan, const struct dfg_shard *shard, const struct dfg_tensor *feeds, uint64_t *out_lag);
+
+/*
+ * Applies the update of the shard whose gradients are there first, or of the shard `wanted`; DFG_NONE: of any. DFG_DATA if
+ * that one has begun no step.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_finish_shard(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, uint32_t wanted, uint32_t *out_shard);
+
+/* Whether all shards have done the oldest step that was not taken yet; takes its fetches. */
+bool dfg_plan_has_step(const struct dfg_plan *plan);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_take_step(struct dfg_plan *plan, struct dfg_tensor *out_fetches);
+
 /* Statistics of the plan's last steps. */
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
 
@@ -140,11 +170,13 @@ struct dfg_session_backend {
 		const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
 	/*
 	 * Asynchronous steps, each of one replica, step->only, for backends with parameter servers. start_compute() begins the compute
-	 * run, whose fetches are set when finish_compute() has returned its replica; then update() is called for it.
+	 * run, whose fetches are set when finish_compute() has returned its replica; then update() is called for it. With bounded
+	 * staleness, the run reads the variables of now, and a shard without rows only moves on its clock. finish_compute() waits
+	 * for the replica `wanted`; DFG_NONE: for any.
 	 */
 	struct dfg_err *(*start_compute)(struct dfg_session_backend *backend, uint32_t plan,
 		const struct dfg_group_step *step, const struct dfg_shard_run *run);
-	struct dfg_err *(*finish_compute)(struct dfg_session_backend *backend, uint32_t *out_replica);
+	struct dfg_err *(*finish_compute)(struct dfg_session_backend *backend, uint32_t wanted, uint32_t *out_replica);
 	/*
 	 * A sharded step failed with that error, and no replica has its update. NULL if the caller must repeat the step, as
 	 * one with a larger number, on `replicas` replicas; else the error. Takes err.

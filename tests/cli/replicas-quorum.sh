@@ -154,7 +154,7 @@ fails() { # STATUS WORDS OPTIONS...
 	has err "$words"
 }
 fails 2 '--sync quorum requires --need' --sync quorum --replicas 2 --hosts local:2
-fails 2 '--emulate must be flip=STEP,REPLICA with a replica below --replicas, compute=DELAY or seed=N, not' \
+fails 2 '--emulate must be flip=STEP,REPLICA or stale=STEP,REPLICA with a replica below --replicas, compute=DELAY or seed=N, not' \
 	--replicas 2 --hosts local:2 --emulate 'seed=1;link=2ms'
 fails 2 '--emulate: compute must be fixed:T, lognormal:T,S or exponential:T, with T as in 20ms' \
 	--replicas 2 --hosts local:2 --emulate compute=fixed:20

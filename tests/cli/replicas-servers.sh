@@ -129,7 +129,7 @@ has err "is placed on w0, but with --sync ps the variables"
 run 2 --sync ps
 has err '--sync ps requires --hosts'
 run 2 --hosts ./two --sync fast
-has err "--sync must be allreduce, quorum, ps or async, not 'fast'"
+has err "--sync must be allreduce, quorum, ps, async or ssp, not 'fast'"
 run 2 --hosts ./two --sync ps --replicas 2 --min-replicas 1
 has err '--min-replicas cannot be used with --sync ps'
 

@@ -7,7 +7,7 @@ BEGIN {
 	may["lib/pass"] = "lib/base lib/graph lib/lang"
 	graph = "lib/base lib/graph "
 	may["lib/exec/transport"] = may["lib/exec/state"] = may["lib/exec/emit"] = graph
-	may["lib/exec/device"] = graph
+	may["lib/exec/device"] = may["lib/exec/table"] = graph
 	may["lib/exec/plan"] = graph "lib/exec/transport lib/exec/state"
 	may["lib/exec/kernel"] = graph "lib/exec/state lib/exec/plan lib/exec/device"
 	may["lib/exec/group"] = may["lib/exec/parallel"] = graph "lib/exec/transport lib/exec/state"
@@ -22,7 +22,7 @@ BEGIN {
 	may["lib/pass/replicate"] = pass "lib/pass/rewrite"
 	may["lib/pass/lower"] = pass "lib/pass/verify lib/pass/rewrite"
 	# Rooms of lib/exec that others see, and headers of the rest that they see.
-	seen = "^lib/exec/((session|bucket_trace)[.]h|state/.*|parallel/(loop_schedule|worker_schedule|row_exchange)[.]h|device/(api[.](h|def)|(provider|device|[a-z]+_launch)[.]h)|group/group[.]h|transport/(link.*|rendezvous)[.]h|plan/(step|profile)[.]h)$"
+	seen = "^lib/exec/((session|bucket_trace)[.]h|state/.*|parallel/(loop_schedule|worker_schedule|row_exchange)[.]h|device/(api[.](h|def)|(provider|device|[a-z]+_launch)[.]h)|group/group[.]h|table/clock[.]h|transport/(link.*|rendezvous)[.]h|plan/(step|profile)[.]h)$"
 	may["formats"] = may["kernels"] = "lib/base lib/graph lib/lang lib/exec lib/pass"
 	may["remote"] = may["formats"] " formats"
 	may["remote/web"] = may["formats"] " formats remote"

@@ -187,7 +187,8 @@ void dfg_bucket_divide_sum(const struct dfg_group *group, const struct group_buc
 
 void dfg_bucket_divide(const struct dfg_group *group, const struct group_bucket *bucket, void *element, size_t count)
 {
-	struct dfg_taken taken = dfg_group_taken(group);
+	const struct dfg_taken all = {group->whole.batch, group->whole.shards};
+	const struct dfg_taken taken = bucket->is_share ? all : dfg_group_taken(group);
 	int64_t divisor = is_weighted(group, bucket) ? taken.rows : bucket->is_sum ? 1 : taken.shards;
 	if (divisor > 1 && bucket->sum.dtype == DFG_F64)
 		divide_f64(count, element, (double)divisor);

@@ -362,6 +362,7 @@ static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket
 	end_bucket(group, bucket);
 	bucket->ready_ns = dfg_group_now(group);
 	bucket->is_sum = contribution->is_sum;
+	bucket->is_share = contribution->is_share;
 	note_name(bucket, contribution->names);
 	if (bucket->shared && dfg_group_is_across(group))
 		return dfg_shared_begin(group, bucket);

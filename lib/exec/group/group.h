@@ -57,6 +57,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_commit(struct dfg_group *group);
 struct dfg_contribution {
 	uint32_t bucket;
 	bool is_sum;
+	bool is_share; /* of a mean: divided by the rows of the whole batch, whichever shards count */
 	const struct dfg_tensor *const *tensor;
 	uint32_t n;
 	/*
@@ -100,7 +101,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_share(struct dfg_group *group, struct d
  */
 struct dfg_bucket_layout {
 	uint32_t number, n;
-	bool is_sum;
+	bool is_sum, is_share; /* as in struct dfg_contribution */
 	enum dfg_dtype dtype;
 	struct dfg_shape *shape; /* of its tensors, completely known */
 };
@@ -126,6 +127,8 @@ struct dfg_group_step {
 	bool holds;        /* contributions are held until dfg_group_take() says which count */
 	uint32_t turn;     /* member i computes dfg_group_range((i + turn) % members, members, shards) */
 	uint32_t only;     /* the step is of that replica, + 1, by itself; 0: of all */
+	bool partial;      /* the update is one of several by which the step's sum is applied */
+	uint64_t clock;    /* of a partial update: the number of the replica's updates before it */
 };
 /* dfg_group_begin() of such a step; after an error, none has begun. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_join(struct dfg_group *group, const struct dfg_group_step *step);

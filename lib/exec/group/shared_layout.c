@@ -102,6 +102,7 @@ static struct dfg_err *add_bucket(
 		return DFG_ERR(DFG_DATA, "bucket %u is given twice, or has no tensors", layout->number);
 	DFG_TRY(dfg_bucket_lay_out_shapes(bucket, layout->dtype, 0, layout->shape, layout->n));
 	bucket->is_sum = layout->is_sum;
+	bucket->is_share = layout->is_share;
 	bucket->shared = dfg_zeros(1, sizeof *bucket->shared);
 	if (!bucket->shared)
 		return dfg_no_memory("shared memory");

@@ -99,7 +99,9 @@ struct dfg_session_options {
 	void *trace_arg;
 	/* number of shards of the batch that is fed to inputs marked _dfg_shard (lib/pass/replicate); 0 and 1: one */
 	uint32_t shards;
-	bool async;                      /* sharded steps are asynchronous: each is of one shard, by itself */
+	bool async;         /* sharded steps are asynchronous: each is of one shard, by itself */
+	uint64_t staleness; /* of asynchronous steps: how many steps a replica may be ahead of the slowest; 0: no limit */
+	bool copies;        /* some steps use copies of variables: dfg_state_use_copies(). Handles are made in each step */
 	const struct dfg_quorum *quorum; /* NULL: steps take all shards. Borrowed */
 	/* folder for the spill file of values that loops save, used when memory is near the limit; NULL: no spill */
 	const char *swap;

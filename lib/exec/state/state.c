@@ -31,10 +31,18 @@ void dfg_state_join(struct dfg_state *state, struct dfg_state *common)
 	state->common = common;
 }
 
-/* The state that has the variables. */
-static struct dfg_state *of_variables(struct dfg_state *state)
+void dfg_state_use_copies(struct dfg_state *state, bool copies)
 {
-	return state->common ? state->common : state;
+	state->copied = copies;
+}
+
+/* The state that has the variable of that name. */
+static struct dfg_state *of_variable(struct dfg_state *state, const char *name)
+{
+	if (!state->common)
+		return state;
+	bool copied = state->copied && dfg_map_find(&state->names, name, strlen(name)) != DFG_NONE;
+	return copied ? state : state->common;
 }
 
 static void free_variable(struct dfg_resource *resource)
@@ -113,7 +121,7 @@ static struct dfg_err *find_or_make(struct dfg_state *state, const char *name, e
 struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, struct dfg_variable **out_variable)
 {
-	state = of_variables(state);
+	state = of_variable(state, name);
 	pthread_mutex_lock(&state->lock);
 	struct dfg_err *err = find_or_make(state, name, dtype, shape, out_variable);
 	pthread_mutex_unlock(&state->lock);
@@ -122,7 +130,7 @@ struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, en
 
 struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name)
 {
-	state = of_variables(state);
+	state = of_variable(state, name);
 	pthread_mutex_lock(&state->lock);
 	uint32_t number = dfg_map_find(&state->names, name, strlen(name));
 	struct dfg_resource *resource = number == DFG_NONE ? NULL : state->resource[number];
@@ -144,7 +152,7 @@ struct dfg_resource *dfg_state_next_of(struct dfg_state *state, const char *kind
 bool dfg_state_next(struct dfg_state *state, size_t *number, struct dfg_variable **out_variable)
 {
 	*out_variable = NULL;
-	state = of_variables(state);
+	state = state->common ? state->common : state;
 	pthread_mutex_lock(&state->lock);
 	for (; *number < state->names.count && !*out_variable; ++*number)
 		if (state->resource[*number]->kind == variable_kind)
@@ -198,6 +206,27 @@ struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_te
 	dfg_tensor_release(&old);
 	*tensor = (struct dfg_tensor){0};
 	return NULL;
+}
+
+static struct dfg_err *own_variable(
+	struct dfg_state *state, const struct dfg_variable *common, struct dfg_variable **out_variable)
+{
+	pthread_mutex_lock(&state->lock);
+	struct dfg_err *err = find_or_make(state, common->resource.name, common->dtype, &common->shape, out_variable);
+	pthread_mutex_unlock(&state->lock);
+	return err;
+}
+
+struct dfg_err *dfg_state_copy(struct dfg_state *state, const char *name, bool *out_copied)
+{
+	struct dfg_variable *common = dfg_state_find(state->common, name), *copy;
+	struct dfg_tensor value;
+	*out_copied = common && common->set;
+	if (!*out_copied)
+		return NULL;
+	DFG_TRY(own_variable(state, common, &copy));
+	DFG_TRY(dfg_variable_read(common, &value));
+	return dfg_variable_assign(copy, &value);
 }
 
 /*

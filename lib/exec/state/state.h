@@ -29,6 +29,7 @@ struct dfg_state {
 	struct dfg_resource **resource; /* owned, by number */
 	size_t capacity;
 	struct dfg_state *common; /* NULL: the state is of one session */
+	bool copied;              /* variables that the state has itself are meant, not those in common */
 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_state_init(struct dfg_state *state);
@@ -39,6 +40,13 @@ void dfg_state_release(struct dfg_state *state);
  * states may have in common; it is borrowed.
  */
 void dfg_state_join(struct dfg_state *state, struct dfg_state *common);
+
+/*
+ * Of a state that has joined another one: takes a copy of a variable that they have in common, if it is set; from
+ * dfg_state_use_copies() until it is called with false, variables that were copied are the copies. Not during a step.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_state_copy(struct dfg_state *state, const char *name, bool *out_copied);
+void dfg_state_use_copies(struct dfg_state *state, bool copies);
 
 /* Finds or creates the variable. DFG_DATA if it exists with another dtype or a shape that does not fit. Borrowed. */
 DFG_MUST_CHECK struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,

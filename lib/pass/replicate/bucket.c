@@ -93,7 +93,7 @@ struct content {
 	struct dfg_edge *source;
 	union dfg_value *name, *shape;
 	uint32_t n;
-	bool is_sum, if_fetched;
+	bool is_sum, is_state, if_fetched;
 	enum dfg_dtype dtype;
 };
 
@@ -115,6 +115,7 @@ static struct dfg_err *collect(struct replicate *r, uint32_t bucket, struct cont
 			continue;
 		const struct dfg_inferred *fact = fact_of(r, cut->source);
 		out_content->is_sum = cut->is_sum;
+		out_content->is_state = cut->is_state;
 		out_content->if_fetched = cut->has_rows;
 		out_content->dtype = fact->dtype;
 		out_content->source[k] = cut->source;
@@ -125,13 +126,18 @@ static struct dfg_err *collect(struct replicate *r, uint32_t bucket, struct cont
 	return NULL;
 }
 
+const char *dfg_replicate_rule(const struct replicate *r, bool is_sum, bool is_state)
+{
+	return is_sum ? "sum" : r->options->partial && !is_state ? "share" : "mean";
+}
+
 static struct dfg_err *make_start(
 	struct replicate *r, uint32_t bucket, const struct content *content, struct dfg_edge *out_ticket)
 {
 	const struct dfg_list names = {DFG_ATTR_STRING, content->n, content->name};
 	const struct dfg_attr attr[] = {
 		DFG_ATTR_I("bucket", bucket),
-		DFG_ATTR_S("reduce", content->is_sum ? "sum" : "mean"),
+		DFG_ATTR_S("reduce", dfg_replicate_rule(r, content->is_sum, content->is_state)),
 		{"tensors", DFG_ATTR_LIST, {.list = &names}},
 		DFG_ATTR_B("_dfg_if_fetched", true),
 	};

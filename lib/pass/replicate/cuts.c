@@ -96,7 +96,8 @@ const char *dfg_replicate_gradient_name(struct replicate *r, const struct dfg_no
 static struct dfg_err *cut_node(struct replicate *r, uint32_t n, bool is_sum)
 {
 	struct dfg_edge source = {n, 0};
-	if (!r->needed[n] || !dfg_local_is(&r->local, source))
+	bool local = dfg_local_is(&r->local, source);
+	if (!r->needed[n] || !(local || r->options->partial))
 		return NULL;
 	enum dfg_dtype dtype = dfg_facts_of(&r->builder->facts, source)->dtype;
 	if (!is_real(dtype))
@@ -109,7 +110,7 @@ static struct dfg_err *cut_node(struct replicate *r, uint32_t n, bool is_sum)
 	const struct reduction cut = {.source = source,
 		.reader = DFG_NONE,
 		.name = dfg_replicate_gradient_name(r, &graph_of(r)->node[n]),
-		.is_sum = is_sum,
+		.is_sum = is_sum && local,
 		.has_rows = !r->options->n_gradients && dfg_replicate_has_rows(graph_of(r), n)};
 	return cut.name ? dfg_replicate_add_cut(r, &cut) : dfg_no_memory("a gradient");
 }

@@ -26,6 +26,8 @@ struct dfg_replicate_options {
 	uint32_t n_shard;
 	bool
 		async; /* a step is one shard's: where it needs queues, it is not cut, as these say when variables are updated */
+	bool
+		partial; /* a shard's part of the gradients is an update by itself: of gradients that do not depend on the batch too */
 	enum dfg_reduction reduction;
 	uint64_t bucket;              /* bytes that fill a bucket; 0: a bucket for each tensor; UINT64_MAX: all in one */
 	const char *const *gradients; /* shell patterns: names of the nodes to reduce, instead of those found */

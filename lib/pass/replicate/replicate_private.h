@@ -58,6 +58,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_replicate_random(struct replicate *r);
  */
 DFG_MUST_CHECK struct dfg_err *dfg_replicate_order(struct replicate *r);
 
+/* bucket.c: the attribute `reduce` of a bucket. */
+const char *dfg_replicate_rule(const struct replicate *r, bool is_sum, bool is_state);
+
 /* rows.c: adds the gradients that stay rows; whether a dense gradient is that of such rows; makes the nodes of one, and cuts its edges. */
 DFG_MUST_CHECK struct dfg_err *dfg_replicate_rows(struct replicate *r, bool is_sum);
 bool dfg_replicate_has_rows(const struct dfg_graph *graph, uint32_t dense);

@@ -78,7 +78,7 @@ static struct dfg_err *make_start(struct replicate *r, const struct reduction *c
 	const struct dfg_edge in[] = {cut->indices, cut->source};
 	const struct dfg_attr attr[] = {
 		DFG_ATTR_I("bucket", cut->bucket),
-		DFG_ATTR_S("reduce", cut->is_sum ? "sum" : "mean"),
+		DFG_ATTR_S("reduce", dfg_replicate_rule(r, cut->is_sum, false)),
 		{"table", DFG_ATTR_SHAPE, {.shape = cut->table}},
 		{"tensors", DFG_ATTR_LIST, {.list = &names}},
 	};
