@@ -37,8 +37,8 @@ static struct dfg_err *no_formal(
 	const char *best = begins ? begins : nearest.best;
 	if (!formals->n)
 		return DFG_ERR(DFG_DATA, "%s takes no arguments here", callee);
-	return DFG_ERR(DFG_DATA, "%s takes no '%s' here%s%s%s: it takes %s", callee, name, best ? "; did you mean '" : "",
-		best ? best : "", best ? "'?" : "", all);
+	return DFG_ERR(DFG_DATA, "%s takes no '%s' here%s%s%s it takes %s", callee, name, best ? "; did you mean '" : "",
+		best ? best : "", best ? "'?" : ":", all);
 }
 
 struct sought {

@@ -10,6 +10,7 @@ says() { # PROGRAM WORDS...
 }
 says 'input x: f32[2]\noutput y = softmax(x, ax = 1)' 'program.dfg:2:23: ' "softmax takes no 'ax' here; did you mean 'axis'?"
 says 'input x: f32[2]\na = adamw(learning_rate = 1)' "adamw takes no 'learning_rate' here: it takes lr, "
+says 'input x: f32[2, 2]\na = mean(x, keep = true)' "mean takes no 'keep' here; did you mean 'keep_dims'? it takes x, axis, keep_dims"
 says 'fn f() { 1 }\noutput y = f(a = 1)' 'f takes no arguments here'
 says 'fn f(a, b = 2) { a }\noutput y = f(1, a = 2)' 'program.dfg:2:17: ' "'a' is given twice"
 says 'input x: f32[2]\nA = x + 1' "'A' cannot be the name of a value: a word that begins with a capital letter is an op"

@@ -62,7 +62,7 @@ expect 77 "-- 10.77.0.11 refuses user 'root': tried $HERE/other" "$DFG" doctor -
 cp keys/user locked
 ssh-keygen -q -p -N 'a phrase' -f locked
 sed "s|keys/user|locked|" ssh_config >locked_config
-expect 77 'locked (needs a passphrase' "$DFG" doctor --ssh-config locked_config alpha
+expect 77 'locked (is not a key, or has a passphrase' "$DFG" doctor --ssh-config locked_config alpha
 eval "$(ssh-agent)" >/dev/null
 ssh-add -q keys/user
 expect 0 'alpha' "$DFG" doctor --ssh-config other_config alpha
