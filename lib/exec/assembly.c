@@ -479,7 +479,7 @@ static struct dfg_err *use_device(struct dfg_plan *plan)
 		node->device_kernel =
 			node->role == DFG_PLAIN && !node->preset ? dfg_device_kernel_of(device, node->call) : NULL;
 		for (int i = 0; i < node->n_in && node->device_kernel; i++)
-			plan->device_reads[dfg_plan_node_in(plan, node, i)] = true;
+			plan->device_reads[dfg_plan_node_in(plan, node, i)] |= dfg_device_reads(node->device_kernel, i);
 	}
 	for (uint32_t slot = 0; slot < plan->slots; slot++) {
 		struct dfg_tensor *preset = &plan->preset[slot], copy;

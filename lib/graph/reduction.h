@@ -1,7 +1,6 @@
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/graph/tensor.h"
 
 /*
  * The functions of a reduction. An accumulator may be wider than the elements. Elements are combined in a tree that
@@ -33,3 +32,37 @@ static inline int64_t dfg_reduce_left(int64_t n, int64_t unit)
 
 /* Combines n adjacent elements in one accumulator. */
 void dfg_reduce_row(const struct dfg_reducer *reducer, int64_t n, const void *in, void *acc);
+
+/* Axes that are all reduced, or all retained. Adjacent ones are merged. */
+struct dfg_axes {
+	int rank;
+	int64_t dim[DFG_RANK_MAX], step[DFG_RANK_MAX], count; /* steps in elements; count: of positions along all of them */
+};
+
+/* The offset, in elements, of position i of all positions along the axes. */
+static inline int64_t dfg_axes_at(const struct dfg_axes *axes, int64_t i)
+{
+	int64_t at = 0;
+	if (axes->rank == 1)
+		return i * axes->step[0];
+	for (int d = axes->rank - 1; d >= 0; d--) {
+		at += i % axes->dim[d] * axes->step[d];
+		i /= axes->dim[d];
+	}
+	return at;
+}
+
+/*
+ * A reduction in one of two forms: a run of adjacent elements is combined in one accumulator (run > 1, width 1), or
+ * `width` adjacent elements are combined in as many accumulators (run 1). `gone` are the other axes that are reduced,
+ * `kept` those that are retained. Positions of `gone` are combined one after another if there are at most
+ * DFG_REDUCE_STACK of rows, else in a tree, whose leaves are blocks of `block` positions, and within these in halves.
+ */
+enum { DFG_REDUCE_STACK = 16, DFG_REDUCE_TILE = 64 };
+struct dfg_reduce_order {
+	struct dfg_axes gone, kept;
+	int64_t run, width, block;
+};
+
+/* That of the elements of the shape, which are adjacent, over the axes d where gone[d]. */
+struct dfg_reduce_order dfg_reduce_order_of(const struct dfg_shape *in, const bool *gone);

@@ -29,7 +29,7 @@ cmp host.npz device.npz
 "$DFG" run net.pb --feed "$feed" -o host.npz
 cmp host.npz device.npz
 
-# Where nodes are, why, and what is copied; the counts agree: x goes in, and the product of relu comes out, as y is not fetched.
+# Where nodes are, why, and what is copied; the counts agree: x goes in, and the sum comes out, as y is not fetched.
 "$DFG" partition net.pb --device cuda:1 --explain >out
 grep '^y/Sigmoid ' out >line
 has line 'w1  cuda:1 has a kernel for it'
@@ -38,17 +38,17 @@ has line 'w1  its readers are there'
 grep '^x ' out >line
 has line 'w0  inputs, control flow and state are on the host'
 grep '^total.0 ' out >line
-has line 'w0  there is no kernel for a device'
+has line 'w1  cuda:1 has a kernel for it'
 "$DFG" partition net.pb --device cuda:1 --explain --json >plan.json
 "$DFG" run net.pb --feed "$feed" --device cuda:1 --fetch total --stats --json >stats.json
 python3 - <<'X'
 import json
 plan, run = json.load(open('plan.json')), json.load(open('stats.json'))
 tensors = sorted((t['from'], t['to'], t['tensor']) for t in plan['transfers'])
-assert tensors == [('w0', 'w1', 'x:0'), ('w1', 'w0', 'total/Mul:0'), ('w1', 'w0', 'y.0:0')], tensors
+assert tensors == [('w0', 'w1', 'x:0'), ('w1', 'w0', 'total.0:0'), ('w1', 'w0', 'y.0:0')], tensors
 stats = run['stats']['cuda:1']
-assert stats['launches'] == 8, stats  # *, +, tanh, sigmoid, exp, -, relu, *
-assert stats['copied_out_bytes'] == 37 * 4 * 4, stats
+assert stats['launches'] == 9, stats  # *, +, tanh, sigmoid, exp, -, relu, *, sum
+assert stats['copied_out_bytes'] == 4, stats
 assert stats['copies_out'] == stats['syncs'] == 1, stats
 X
 
@@ -112,6 +112,35 @@ for k in 0 1 7 4096 4097 9000; do
 done
 status 65 "$DFG" run products.pb --feed a=zeros:f32[1,1,6,4] --feed b=zeros:f32[1,3,5] --fetch ab --device cuda
 has err "node 'ab.0' (BatchMatMulV2): cannot multiply [1,1,6,4] by [1,3,5]"
+
+# Reductions over the first, middle, last and several axes, in the host's order: lanes, leaves, blocks, halves.
+cat >reductions.dfg <<'X'
+input x: f32[a, b, c]
+output first = sum(x, axis = 0)
+output middle = mean(x, axis = 1)
+output last = sum(x, axis = -1)
+output outer = mean(x, axis = [0, 2], keep_dims = true)
+output inner = min(x, axis = [1, 2])
+output all = sum(f64(x))
+output product = Prod(x, i32(-1))
+output largest = max(x, axis = 1)
+output halves = sum(f16(x), axis = 1)
+output rounded = mean(bf16(x), axis = 0)
+output whole = sum(i32(x * 1000000000), axis = 1)
+output few = Prod(i8(x * 9), i32([0, 2]))
+X
+"$DFG" build reductions.dfg -o reductions.pb
+for shape in 3,5,7 1,1,1 40,3,70 2,2000,3 1,1,70000 17,17,17 40000,2,1 3,1,1025 0,3,4 3,0,4 2,3,0; do
+	"$DFG" run reductions.pb --feed "x=normal:f32[$shape]:seed=3" -o host.npz
+	"$DFG" run reductions.pb --feed "x=normal:f32[$shape]:seed=3" --device cuda -o device.npz
+	cmp host.npz device.npz
+done
+"$DFG" run reductions.pb --feed 'x=f32[1,1,5]:nan,-0,inf,-inf,1e-42' --fetch inner,largest,last,first -o host.npz
+"$DFG" run reductions.pb --feed 'x=f32[1,1,5]:nan,-0,inf,-inf,1e-42' --fetch inner,largest,last,first --device cuda -o device.npz
+cmp host.npz device.npz
+"$DFG" partition reductions.pb --device cuda --explain >out
+grep '^middle.0 ' out >line
+has line 'w1  cuda:0 has a kernel for it'
 
 # Faults: no provider, another device, memory that ends, a device that is lost, a call that fails.
 status 78 "$DFG" run net.pb --feed "$feed" --device cuda:2

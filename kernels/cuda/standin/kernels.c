@@ -1,4 +1,5 @@
 #include "lib/exec/device/product_launch.h"
+#include "lib/exec/device/reduction_launch.h"
 #include "lib/exec/device/row_launch.h"
 #include "kernels/cuda/standin/standin.h"
 

@@ -44,7 +44,7 @@ struct dfg_device_api {
 };
 
 enum dfg_device_family {
-#define FAMILY(name) DFG_FAMILY_##name,
+#define FAMILY(name, host) DFG_FAMILY_##name,
 #include "lib/exec/device/families.def"
 #undef FAMILY
 };

@@ -41,7 +41,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_device_copy_out(const struct dfg_tensor *from
 const struct dfg_device_kernel *dfg_device_find_kernel(
 	const struct dfg_device_provider *provider, const struct dfg_resolved_node *call, enum dfg_denormals denormals);
 
-/* Launches the kernel; the inputs are on the device. *out_tensor is the output. DFG_DATA if their shapes do not fit. */
+/* Whether the kernel reads input i on the device; else it is a tensor of the host, as all are without a kernel (NULL). */
+bool dfg_device_reads(const struct dfg_device_kernel *kernel, int i);
+
+/* Launches the kernel; the inputs that it reads are on the device. *out_tensor is the output. DFG_DATA if their shapes do not fit. */
 DFG_MUST_CHECK struct dfg_err *dfg_device_run(struct dfg_device *device, const struct dfg_device_kernel *kernel,
 	const struct dfg_resolved_node *call, struct dfg_tensor *const *in, struct dfg_tensor *out_tensor);
 

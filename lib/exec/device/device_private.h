@@ -18,11 +18,15 @@ typedef struct dfg_err *dfg_device_run_fn(struct dfg_device *device, const struc
 	const struct dfg_resolved_node *call, struct dfg_tensor *const *in, struct dfg_tensor *out_tensor);
 
 /* Of each family: whether its kernels compute the node, and the launch. */
-#define FAMILY(name)                                                    \
+#define FAMILY(name, host)                                              \
 	bool dfg_device_takes_##name(const struct dfg_resolved_node *call); \
 	DFG_MUST_CHECK dfg_device_run_fn dfg_device_run_##name;
 #include "lib/exec/device/families.def"
 #undef FAMILY
+
+/* The output, undefined, in the shape that the op's shape function gives; at most DFG_PORT_MAX inputs. */
+DFG_MUST_CHECK struct dfg_err *dfg_device_output(struct dfg_device *device, const struct dfg_device_kernel *kernel,
+	const struct dfg_resolved_node *call, struct dfg_tensor *const *in, struct dfg_tensor *out_tensor);
 
 /* Launches a kernel with a thread for each of `count` elements, up to a limit, from which threads take several. */
 DFG_MUST_CHECK struct dfg_err *dfg_device_launch(

@@ -48,22 +48,10 @@ static struct dfg_product_launch launch_of(
 	return launch;
 }
 
-/* The op's shape function says what does not fit, in the words of the host; no value of an operand is known to it. */
-static struct dfg_err *infer_shape(
-	const struct dfg_resolved_node *call, struct dfg_tensor *const *in, struct dfg_shape *out_shape)
-{
-	const struct dfg_shape *const shape[] = {&in[A]->shape, &in[B]->shape};
-	const struct dfg_known_value *const known[] = {NULL, NULL};
-	struct dfg_infer node = {.call = call, .in = shape, .known = known, .out = out_shape};
-	return call->op->shape(&node);
-}
-
 struct dfg_err *dfg_device_run_product(struct dfg_device *device, const struct dfg_device_kernel *kernel,
 	const struct dfg_resolved_node *call, struct dfg_tensor *const *in, struct dfg_tensor *out_tensor)
 {
-	struct dfg_shape shape;
-	DFG_TRY(infer_shape(call, in, &shape));
-	DFG_TRY(dfg_device_tensor(device, (enum dfg_dtype)call->out_dtype[0], &shape, out_tensor));
+	DFG_TRY(dfg_device_output(device, kernel, call, in, out_tensor));
 	struct dfg_product_launch launch = launch_of(call, in[A], in[B], out_tensor);
 	struct dfg_err *err = dfg_device_launch(device, kernel, launch.count, &launch);
 	if (err)

@@ -305,14 +305,14 @@ static struct dfg_err *move_input(const struct runner *runner, const struct plan
 	struct dfg_tensor read = {0}, *value = in[i];
 	struct dfg_err *err = NULL;
 	*out_at = value;
-	if ((node->device_kernel != NULL) == dfg_on_device(value) || (!node->device_kernel && dfg_is_ref(value)))
+	const bool there = dfg_device_reads(node->device_kernel, i);
+	if (there == dfg_on_device(value) || (!there && dfg_is_ref(value)))
 		return NULL;
 	if (dfg_is_ref(value)) {
 		DFG_TRY(dfg_variable_read(value->data, &read));
 		value = &read;
 	}
-	err = node->device_kernel ? dfg_device_copy_in(runner->session->options.device, value, copy)
-							  : dfg_device_copy_out(value, copy);
+	err = there ? dfg_device_copy_in(runner->session->options.device, value, copy) : dfg_device_copy_out(value, copy);
 	dfg_tensor_release(&read);
 	*out_at = copy;
 	return err;

@@ -1,0 +1,7 @@
+#include "kernels/cuda/reduction.cuh"
+
+REDUCTION_KERNELS_float(Sum) REDUCTION_KERNELS_int(Sum)
+REDUCTION_KERNELS_float(Prod) REDUCTION_KERNELS_int(Prod)
+REDUCTION_KERNELS_float(Mean)
+REDUCTION_KERNELS_float(Max) REDUCTION_KERNELS_int(Max)
+REDUCTION_KERNELS_float(Min) REDUCTION_KERNELS_int(Min)
