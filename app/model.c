@@ -63,6 +63,25 @@ static struct dfg_err *open_plan(const char *path, const struct dfg_graph_input 
 	return dfg_err_of_file(err, path);
 }
 
+/* Buckets of a plan that is for bounded staleness are marked: a shard's part of a mean is an update by itself. */
+static struct dfg_err *check_partial(
+	const struct dfg_model *model, const struct dfg_distributed *distributed, const struct dfg_session_options *session)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	bool any = false, partial = false, alone = distributed->options.async || distributed->options.quorum;
+	for (uint32_t n = 0; n < graph->count; n++) {
+		any |= graph->node[n].op && graph->node[n].op->flags & DFG_CONTRIBUTES;
+		partial |= dfg_node_mark(&graph->node[n], "_dfg_partial", NULL);
+	}
+	if (any && session->staleness && !partial)
+		return DFG_ERR(
+			DFG_DATA, "the plan is not for --sync ssp with a --staleness of 1 or more: partition with these");
+	if (partial && alone && !session->staleness)
+		return DFG_ERR(DFG_DATA, "the plan is for --sync ssp with a --staleness of 1 or more, not for --sync %s",
+			distributed->options.async ? "async" : "quorum");
+	return NULL;
+}
+
 /* The plan decides the number of shards. */
 static struct dfg_err *check_shards(
 	struct dfg_model *model, const struct dfg_distributed *distributed, struct dfg_session_options *session)
@@ -85,7 +104,7 @@ static struct dfg_err *check_shards(
 										: "async",
 			replicas);
 	model->shards = session->shards = shards;
-	return NULL;
+	return check_partial(model, distributed, session);
 }
 
 struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_input *input,

@@ -43,6 +43,20 @@ done
 # after updates of others; in the last, those after 44 steps or more.
 awk -F'"loss":' '{ v = $2 + 0 } NR == 1 { first = v } END { exit !(first <= 0 && first > -16 && v < -600) }' a.jsonl
 
+# A plan is for such updates or is not.
+for sync in ps 'ssp --staleness 2'; do
+	# shellcheck disable=SC2086
+	status 0 "$DFG" partition train.pb --hosts ./one --sync $sync -o "${sync%% *}"
+done
+status 0 timeout 100 "$DFG" run ssp --hosts ./one --data x=@x.npy --target train --batch 16 --no-shuffle --steps 32 --sync ssp \
+	--staleness 1 --save a.safetensors
+is w "-56 8"
+is b -64
+status 65 timeout 100 "$DFG" run ps --hosts ./one --data x=@x.npy --target train --batch 16 --sync ssp --staleness 1
+has err 'the plan is not for --sync ssp with a --staleness of 1 or more: partition with these'
+status 65 timeout 100 "$DFG" run ssp --hosts ./one --data x=@x.npy --target train --batch 16 --sync async
+has err 'the plan is for --sync ssp with a --staleness of 1 or more, not for --sync async'
+
 # A bound of 0 is that of synchronous updates.
 train --hosts ./one --sync ps --steps 20
 mv a.safetensors ps.safetensors

@@ -135,12 +135,16 @@ static struct dfg_err *make_start(
 	struct replicate *r, uint32_t bucket, const struct content *content, struct dfg_edge *out_ticket)
 {
 	const struct dfg_list names = {DFG_ATTR_STRING, content->n, content->name};
-	const struct dfg_attr attr[] = {
+	struct dfg_attr attr[5] = {
 		DFG_ATTR_I("bucket", bucket),
 		DFG_ATTR_S("reduce", dfg_replicate_rule(r, content->is_sum, content->is_state)),
 		{"tensors", DFG_ATTR_LIST, {.list = &names}},
-		DFG_ATTR_B("_dfg_if_fetched", true),
 	};
+	uint32_t n_attr = 3;
+	if (content->if_fetched)
+		attr[n_attr++] = (struct dfg_attr)DFG_ATTR_B("_dfg_if_fetched", true);
+	if (r->options->partial)
+		attr[n_attr++] = (struct dfg_attr)DFG_ATTR_I("_dfg_partial", 1);
 	char name[40];
 	snprintf(name, sizeof name, "_dfg/reduce/%u", bucket);
 	const struct dfg_new_node node = {.op = "Dfg>AllReduceStart",
@@ -149,7 +153,7 @@ static struct dfg_err *make_start(
 		.in = content->source,
 		.n_in = content->n,
 		.attr = attr,
-		.n_attr = content->if_fetched ? 4 : 3};
+		.n_attr = n_attr};
 	out_ticket->port = 0;
 	return dfg_build(r->builder, &node, &out_ticket->node);
 }

@@ -81,11 +81,17 @@ static struct dfg_err *make_start(struct replicate *r, const struct reduction *c
 		DFG_ATTR_S("reduce", dfg_replicate_rule(r, cut->is_sum, false)),
 		{"table", DFG_ATTR_SHAPE, {.shape = cut->table}},
 		{"tensors", DFG_ATTR_LIST, {.list = &names}},
+		DFG_ATTR_I("_dfg_partial", 1),
 	};
 	char name[40];
 	snprintf(name, sizeof name, "_dfg/reduce/%u", cut->bucket);
-	const struct dfg_new_node node = {
-		.op = "Dfg>AllReduceRowsStart", .name = name, .exact = true, .in = in, .n_in = 2, .attr = attr, .n_attr = 4};
+	const struct dfg_new_node node = {.op = "Dfg>AllReduceRowsStart",
+		.name = name,
+		.exact = true,
+		.in = in,
+		.n_in = 2,
+		.attr = attr,
+		.n_attr = r->options->partial ? 5 : 4};
 	out_ticket->port = 0;
 	return dfg_build(r->builder, &node, &out_ticket->node);
 }
