@@ -151,7 +151,8 @@ def matmul(r):
 
 
 DRAWS = {"SparseReorder": reorder, "SparseReshape": reshape, "SparseSlice": part, "SparseFillEmptyRows": fill, "SparseConcat": concat,
-         "SparseSplit": split, "SparseReduceSum": reduce_sum, "SparseReduceMax": reduce, "SparseSoftmax": softmax,
+         "SparseSplit": split, "SparseReduceSum": reduce_sum, "SparseReduceMax": reduce, "SparseReduceSumSparse": reduce,
+         "SparseReduceMaxSparse": reduce, "SparseSoftmax": softmax,
          "SparseTensorDenseAdd": dense_add, "SparseDenseCwiseMul": multiply, "SparseDenseCwiseDiv": divide,
          "SparseDenseCwiseAdd": cwise, "SparseAdd": add, "SparseSparseMaximum": extreme, "SparseSparseMinimum": extreme,
          "SparseTensorDenseMatMul": matmul}
