@@ -2,6 +2,7 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/variable.h"
 #include "kernels/row_rules.h"
 
 #include <inttypes.h>
@@ -397,3 +398,88 @@ const struct dfg_op dfg_op_StridedSliceGrad = {
 	.gradient_fn = strided_slice_grad_gradient,
 	.run = strided_slice_grad_run,
 };
+
+/* Assignment to a slice of a variable. The value is broadcast to the slice. */
+enum { ASSIGNED = 4 };
+
+static struct dfg_err *slice_assign_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape shape = dfg_variable_shape(node, 0);
+	struct cut cut;
+	DFG_TRY(dfg_check_variable_dtype(node));
+	DFG_TRY(cut_of(node, &shape, 1, &cut));
+	if (node->in[ASSIGNED]->rank > cut.out.rank && cut.out.rank >= 0)
+		return DFG_ERR(DFG_DATA, "value has shape %s, which does not broadcast to the slice's %s",
+			dfg_shape_words(node->in[ASSIGNED]).s, dfg_shape_words(&cut.out).s);
+	return dfg_shape_of_ref(node);
+}
+
+/* The value's elements in the shape of the slice. */
+static struct dfg_err *broadcast_value(
+	struct dfg_kernel *ctx, const struct dfg_tensor *value, const struct dfg_shape *to, const void **out_elements)
+{
+	const size_t size = dfg_dtype_size(value->dtype);
+	struct dfg_strided_box box = {0};
+	int64_t from[DFG_RANK_MAX], step[DFG_RANK_MAX];
+	void *elements;
+	const int more = to->rank - value->shape.rank;
+	bool fits = more >= 0;
+	for (int d = 0; d < value->shape.rank && fits; d++)
+		fits = value->shape.dim[d] == 1 || value->shape.dim[d] == to->dim[d + more];
+	if (!fits)
+		return DFG_ERR(DFG_DATA, "value has shape %s, which does not broadcast to the slice's %s",
+			dfg_shape_words(&value->shape).s, dfg_shape_words(to).s);
+	*out_elements = value->data;
+	if (dfg_shape_equal(&value->shape, to))
+		return NULL;
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)dfg_shape_count(to) * size + 1, &elements));
+	dfg_steps(&value->shape, from);
+	dfg_steps(to, step);
+	for (int d = 0; d < to->rank; d++)
+		dfg_box_axis(&box, to->dim[d], d < more || value->shape.dim[d - more] == 1 ? 0 : from[d - more], step[d]);
+	dfg_box_copy(ctx, size, box, value->data, elements);
+	*out_elements = elements;
+	return NULL;
+}
+
+static struct dfg_err *assign_slice(struct dfg_kernel *ctx, const char *name, struct dfg_tensor *to)
+{
+	const struct dfg_tensor *value = dfg_kernel_input(ctx, ASSIGNED);
+	struct dfg_strided_box box;
+	const void *elements;
+	struct cut cut;
+	if (to->dtype != value->dtype)
+		return DFG_ERR(DFG_DATA, "variable '%s' is %s, and value is %s", name, dfg_dtype_name(to->dtype),
+			dfg_dtype_name(value->dtype));
+	DFG_TRY(cut_now(ctx, &to->shape, 1, &cut));
+	DFG_TRY(broadcast_value(ctx, value, &cut.out, &elements));
+	const int64_t first = cut_box(&cut, true, &box);
+	dfg_box_copy(ctx, dfg_dtype_size(to->dtype), box, elements, dfg_tensor_at(to, first));
+	return NULL;
+}
+
+static struct dfg_err *slice_assign_run(struct dfg_kernel *ctx)
+{
+	struct dfg_variable *variable;
+	struct dfg_tensor *to;
+	DFG_TRY(dfg_kernel_variable(ctx, 0, &variable));
+	DFG_TRY(dfg_variable_lock(variable, &to));
+	struct dfg_err *err = assign_slice(ctx, variable->resource.name, to);
+	dfg_variable_unlock(variable);
+	return err ? err : dfg_give_back(ctx, variable);
+}
+
+#define SLICE_ASSIGN(Op, input, output)                                                            \
+	const struct dfg_op dfg_op_##Op = {                                                            \
+		.name = #Op,                                                                               \
+		.doc = "sets the slice ref[begin:end:strides] of a variable to value, which is broadcast", \
+		.sig = "<T: plain|half, Index: index>(ref: " input                                         \
+			   ", begin: Index, end: Index, strides: Index, value: T)"                             \
+			   " -> (" output ")",                                                                 \
+		.attr = MASKS,                                                                             \
+		.flags = DFG_STATEFUL | DFG_READS | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,           \
+		.shape = slice_assign_shape,                                                               \
+		.run = slice_assign_run,                                                                   \
+	};
+SLICE_ASSIGN(StridedSliceAssign, "ref T", "output_ref: ref T")
+SLICE_ASSIGN(ResourceStridedSliceAssign, "resource", "")

@@ -80,7 +80,28 @@ def disable_copy_on_read():
     return [([], ["init"], []), ([], [], ["value:0"])]
 
 
-CASES_OF = {"AdagradDA": adagrad_da, "CountUpTo": count_up_to, "DisableCopyOnRead": disable_copy_on_read}
+def strided_slice_assign():
+    """Slices of a ref and of a resource: ranges backwards, an ellipsis, one row, and values that are broadcast."""
+    steps = [([], ["init"], [])]
+    for resource in (False, True):
+        tag = "handle" if resource else "ref"
+        v = variable(f"v_{tag}", R.normal(size=(4, 3, 2)).astype("f4"), resource)
+        before = []
+        for at, (begin, end, strides, masks, value) in enumerate([
+                ([3, 0], [0, 2], [-2, 1], {}, R.normal(size=(2, 2, 2))),
+                ([0, 1], [0, 2], [1, 1], {"ellipsis_mask": 1}, R.normal(size=(4, 3, 1))),
+                ([2], [3], [1], {"shrink_axis_mask": 1}, R.normal(size=(3, 2))),
+                ([0, 0, 0], [0, 0, 1], [1, 1, 1], {"new_axis_mask": 1, "end_mask": 2}, R.normal(size=(1, 4, 1, 2)))]):
+            function = ops.ResourceStridedSliceAssign if resource else ops.StridedSliceAssign
+            with tf.control_dependencies(before):
+                function(ref=v.handle if resource else v._ref(), begin=begin, end=end, strides=strides,
+                         value=tf.constant(value.astype("f4")), name=f"set{at}_{tag}", **masks)
+            steps += [([], [f"set{at}_{tag}"], []), ([], [], [f"now_{tag}:0"])]
+        tf.identity(v.read_value() if resource else v, name=f"now_{tag}")
+    return steps
+
+
+CASES_OF = {"StridedSliceAssign": strided_slice_assign, "AdagradDA": adagrad_da, "CountUpTo": count_up_to, "DisableCopyOnRead": disable_copy_on_read}
 
 
 def arrays(folder, name, values):
