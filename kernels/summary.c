@@ -1,6 +1,7 @@
 /* Summaries, which TensorBoard shows: messages of the protocol buffer tensorflow.Summary, written here field by field. */
 #include "kernels/protobuf.h"
 #include "kernels/shape_rules.h"
+#include "kernels/tensor_message.h"
 #include "lib/base/hash.h"
 #include "lib/base/text.h"
 
@@ -196,31 +197,10 @@ const struct dfg_op dfg_op_HistogramSummary = {
 /* TensorSummaryV2. */
 enum { TENSOR_TAG, TENSOR_VALUE, TENSOR_METADATA };
 
-static void put_shape(struct dfg_text *tensor, const struct dfg_shape *shape)
-{
-	struct dfg_text dims = {0};
-	for (int d = 0; d < shape->rank; d++) {
-		struct dfg_text dim = {0};
-		if (shape->dim[d]) {
-			dfg_proto_put_key(&dim, 1, DFG_PROTO_VARINT);
-			dfg_proto_put_varint(&dim, (uint64_t)shape->dim[d]);
-		}
-		dfg_proto_put_message(&dims, 2, &dim);
-	}
-	dfg_proto_put_message(tensor, SHAPE, &dims);
-}
-
 static void put_tensor(struct dfg_text *value, const struct dfg_tensor *from)
 {
 	struct dfg_text tensor = {0};
-	dfg_proto_put_key(&tensor, DTYPE, DFG_PROTO_VARINT);
-	dfg_proto_put_varint(&tensor, (uint64_t)from->dtype);
-	put_shape(&tensor, &from->shape);
-	if (from->dtype != DFG_STRING && dfg_tensor_bytes(from))
-		dfg_proto_put_bytes(&tensor, CONTENT, from->data, dfg_tensor_bytes(from));
-	for (int64_t i = 0; from->dtype == DFG_STRING && i < dfg_shape_count(&from->shape); i++)
-		dfg_proto_put_bytes(&tensor, STRINGS, ((const struct dfg_string *)from->data)[i].s,
-			((const struct dfg_string *)from->data)[i].length);
+	dfg_tensor_message(&tensor, from);
 	dfg_proto_put_message(value, TENSOR, &tensor);
 }
 

@@ -50,8 +50,20 @@ const char *dfg_op_nearest(const char *name)
 	return nearest.best;
 }
 
+/* Whether it is one of the ops that call a function which stays in the process of Python that made the graph. */
+static bool calls_python(const char *name)
+{
+	return !strcmp(name, "PyFunc") || !strcmp(name, "PyFuncStateless") || !strcmp(name, "EagerPyFunc");
+}
+
 struct dfg_err *dfg_op_missing(const char *name)
 {
+	if (calls_python(name))
+		return DFG_ERR(DFG_DATA,
+			"no op '%s': it calls a function of the Python process that made the graph, which is not in the file: "
+			"replace it "
+			"by ops of the graph",
+			name);
 	const char *nearest = dfg_op_nearest(name);
 	return nearest ? DFG_ERR(DFG_DATA, "no op '%.100s'; did you mean '%s'?", name, nearest)
 				   : DFG_ERR(DFG_DATA, "no op '%.100s'", name);
