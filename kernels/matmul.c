@@ -1,6 +1,7 @@
 #include "kernels/gradient_helpers.h"
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/halves.h"
 #include "kernels/row_rules.h"
+#include "lib/graph/half.h"
 
 #include <tgmath.h>
 
@@ -170,6 +171,22 @@ static void find_offsets(const struct dfg_shape *in, const struct dfg_shape *out
 	}
 }
 
+/* All a with the same b are one tall matrix. */
+static bool is_one_tall_matrix(const struct dfg_product *p, int64_t count, const struct dfg_shape *a,
+	const struct dfg_shape *b, const struct dfg_shape *c)
+{
+	return count > 1 && a->rank == c->rank && dfg_shape_count(b) == p->k * p->n && p->a_column == 1 &&
+		   dfg_shape_count(a) == count * p->m * p->k;
+}
+
+/* The product of that matrix; returns the number of products. */
+static int64_t join_rows(struct dfg_product *p, int64_t count)
+{
+	p->m *= count;
+	p->a_row = p->k; /* 1 before, if a is transposed */
+	return 1;
+}
+
 static struct dfg_err *run_products(struct dfg_kernel *ctx, struct matrices *matrices)
 {
 	const struct dfg_tensor *a = dfg_kernel_input(ctx, A), *b = dfg_kernel_input(ctx, B);
@@ -189,12 +206,8 @@ static struct dfg_err *run_products(struct dfg_kernel *ctx, struct matrices *mat
 		dfg_kernel_ranges(ctx, count * p->m, each < 1 << 16 ? (1 << 16) / each : 1, loops_of[c->dtype], &loops);
 		return NULL;
 	}
-	if (count > 1 && a->shape.rank == c->shape.rank && dfg_shape_count(&b->shape) == p->k * p->n && p->a_column == 1 &&
-		dfg_shape_count(&a->shape) == count * p->m * p->k) { /* all a with the same b: one tall matrix */
-		p->m *= count;
-		p->a_row = p->k; /* 1 before, if a is transposed */
-		count = 1;
-	}
+	if (is_one_tall_matrix(p, count, &a->shape, &b->shape, &c->shape))
+		count = join_rows(p, count);
 	const struct dfg_products products = {
 		.each = *p,
 		.dtype = c->dtype,
@@ -210,30 +223,53 @@ static struct dfg_err *run_products(struct dfg_kernel *ctx, struct matrices *mat
 	return dfg_kernel_products(ctx, &products);
 }
 
+/* A product of halves by blocks, or by operands that are widened as a whole. */
+static struct dfg_err *run_halves(struct dfg_kernel *ctx, struct matrices *matrices)
+{
+	const struct dfg_tensor *a = dfg_kernel_input(ctx, A), *b = dfg_kernel_input(ctx, B);
+	struct dfg_product p = matrices->each;
+	const int64_t elements = dfg_shape_count(&matrices->out);
+	int64_t count = elements ? elements / (p.m * p.n) : 0;
+	struct dfg_tensor *c;
+	if (is_one_tall_matrix(&p, count, &a->shape, &b->shape, &matrices->out))
+		count = join_rows(&p, count);
+	if (count != 1 || !dfg_product_widens_blocks(&p))
+		return dfg_half_run(ctx);
+	DFG_TRY(dfg_kernel_output(ctx, 0, &matrices->out, &c));
+	return dfg_kernel_product_of_halves(ctx, &p, c->dtype, a->data, b->data, c->data);
+}
+
+static struct dfg_err *multiply(struct dfg_kernel *ctx, struct matrices *matrices)
+{
+	return dfg_is_half((enum dfg_dtype)ctx->call->out_dtype[0]) ? run_halves(ctx, matrices)
+																: run_products(ctx, matrices);
+}
+
 static struct dfg_err *matmul(struct dfg_kernel *ctx)
 {
 	struct matrices matrices;
 	DFG_TRY(fit_plain(&ctx->in[A]->shape, &ctx->in[B]->shape, ctx->call->attr, &matrices));
-	return run_products(ctx, &matrices);
+	return multiply(ctx, &matrices);
 }
 
 static struct dfg_err *batch_matmul(struct dfg_kernel *ctx)
 {
 	struct matrices matrices;
 	DFG_TRY(fit_batch(ctx->call, &ctx->in[A]->shape, &ctx->in[B]->shape, false, &matrices));
-	return run_products(ctx, &matrices);
+	return multiply(ctx, &matrices);
 }
 
 static struct dfg_err *broadcast_matmul(struct dfg_kernel *ctx)
 {
 	struct matrices matrices;
 	DFG_TRY(fit_batch(ctx->call, &ctx->in[A]->shape, &ctx->in[B]->shape, true, &matrices));
-	return run_products(ctx, &matrices);
+	return multiply(ctx, &matrices);
 }
 
 #define KERNELS(function)                                                                    \
 	.kernel = {DFG_EACH_float(DFG_FOR_DTYPE, function) DFG_EACH_int(DFG_FOR_DTYPE, function) \
-			DFG_EACH_complex(DFG_FOR_DTYPE, function)}
+				   DFG_EACH_complex(DFG_FOR_DTYPE, function)[DFG_F16] = function,            \
+		[DFG_BF16] = function}
 
 /* Complex factors are conjugated first, because MatMul transposes, but does not take the adjoint. */
 #define MATMUL_GRADIENT(a, b)                                        \

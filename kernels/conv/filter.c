@@ -159,7 +159,7 @@ static int64_t cut(struct work *work)
 		if (height >= work->columns && height >= 2 * ROWS_LEAST)
 			rows = (height + 1) / 2;
 		else if (work->columns >= 2 * COLUMNS_LEAST)
-			columns = work->columns / 2;
+			columns = work->columns / (2 * STRIP) * STRIP;
 		else
 			return task;
 	}

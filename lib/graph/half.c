@@ -2,6 +2,7 @@
 
 #include "lib/base/float.h"
 #include "lib/base/vector.h"
+#include "lib/graph/grain.h"
 #include "lib/graph/half_bits.h"
 #include "lib/graph/kernel.h"
 
@@ -159,6 +160,26 @@ static struct dfg_err *widen_call(struct half_run *run)
 	return NULL;
 }
 
+/* Elements of one tensor as those of another dtype. */
+struct conversion {
+	struct dfg_tensor *to;
+	const struct dfg_tensor *from;
+};
+
+static void convert_range(void *arg, int64_t first, int64_t last)
+{
+	const struct conversion *c = arg;
+	dfg_convert(c->to->dtype, dfg_tensor_at(c->to, first), c->from->dtype, dfg_tensor_at(c->from, first), last - first);
+}
+
+static void convert_all(struct dfg_kernel *ctx, struct dfg_tensor *to, const struct dfg_tensor *from)
+{
+	enum { BLOCK = 16 * 1024 }; /* elements */
+	struct conversion conversion = {to, from};
+	const int64_t count = dfg_shape_count(&from->shape);
+	dfg_kernel_ranges(ctx, count, dfg_grain(count, BLOCK), convert_range, &conversion);
+}
+
 static struct dfg_err *widen_input(struct half_run *run, int i)
 {
 	const struct dfg_tensor *half = dfg_kernel_input(run->outer, i);
@@ -169,7 +190,7 @@ static struct dfg_err *widen_input(struct half_run *run, int i)
 	DFG_TRY(dfg_shape_bytes(&half->shape, DFG_F32, &bytes));
 	DFG_TRY(dfg_kernel_scratch(run->outer, bytes, &run->in[i].data));
 	run->in[i].capacity = bytes;
-	dfg_convert(DFG_F32, run->in[i].data, half->dtype, half->data, dfg_shape_count(&half->shape));
+	convert_all(run->outer, &run->in[i], half);
 	return NULL;
 }
 
@@ -203,7 +224,7 @@ static struct dfg_err *round_output(struct half_run *run, int i)
 {
 	struct dfg_tensor *half;
 	DFG_TRY(dfg_kernel_output(run->outer, i, &run->out[i].shape, &half));
-	dfg_convert(half->dtype, half->data, DFG_F32, run->out[i].data, dfg_shape_count(&half->shape));
+	convert_all(run->outer, half, &run->out[i]);
 	return NULL;
 }
 
