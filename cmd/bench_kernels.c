@@ -26,6 +26,8 @@ static const struct kernel {
 	{"product 1x1024x1024", "input a: f32[1, 1024]\ninput b: f32[1024, 1024]\noutput y = a @ b\n"},
 	{"product, b turned, 64x512x512",
 		"input a: f32[64, 512]\ninput b: f32[512, 512]\noutput y = MatMul(a, b, transpose_b = true)\n"},
+	{"product of bf16 256x256x256", "input a: bf16[256, 256]\ninput b: bf16[256, 256]\noutput y = a @ b\n"},
+	{"product of bf16 1x1024x1024", "input a: bf16[1, 1024]\ninput b: bf16[1024, 1024]\noutput y = a @ b\n"},
 	{"convolution 3x3 28x28x128",
 		"input x: f32[1, 28, 28, 128]\ninput k: f32[3, 3, 128, 128]\n"
 		"output y = Conv2D(x, k, strides = [1, 1, 1, 1], padding = \"SAME\")\n"},
@@ -50,6 +52,12 @@ static const struct kernel {
 	{"sum of rows 1024x1024", "input x: f32[1024, 1024]\noutput y = sum(x, 1)\n"},
 	{"sum of columns 1024x1024", "input x: f32[1024, 1024]\noutput y = sum(x, 0)\n"},
 	{"softmax 1024x1024", "input x: f32[1024, 1024]\noutput y = softmax(x)\n"},
+	{"layer norm 1024x1024",
+		"input x: f32[1024, 1024]\nd = x - mean(x, axis = 1, keep_dims = true)\n"
+		"output y = d * rsqrt(mean(d * d, axis = 1, keep_dims = true) + 0.00001)\n"},
+	{"attention 8x256x64",
+		"input q: f32[8, 256, 64]\ninput k: f32[8, 256, 64]\ninput v: f32[8, 256, 64]\n"
+		"output y = softmax(BatchMatMulV2(q, k, adj_y = true) * 0.125) @ v\n"},
 	{"add 1 M", "input x: f32[1048576]\ninput z: f32[1048576]\noutput y = x + z\n"},
 	{"tanh 1 M", "input x: f32[1048576]\noutput y = tanh(x)\n"},
 	{"chain of 4 ops, 1 M", "input x: f32[1048576]\noutput y = relu(x * 2 + 1) - x\n"},

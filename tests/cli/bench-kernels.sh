@@ -12,6 +12,9 @@ def near(a, b):
     assert abs(a - b) < 1e-6 * b, (a, b)
 near(total("product 256x256x256", "operations"), 2 * 256**3)
 near(total("product 256x256x256", "bytes"), 3 * 4 * 256**2)
+near(total("product of bf16 256x256x256", "operations"), 2 * 256**3)
+near(total("product of bf16 256x256x256", "bytes"), 3 * 2 * 256**2)
+near(total("attention 8x256x64", "operations"), 2 * 8 * 256 * 256 * (64 + 64))
 conv = 2 * 28 * 28 * 9 * 128 * 128
 for name in ("convolution 3x3 28x28x128", "its gradient by the image", "its gradient by the filter"):
     near(total(name, "operations"), conv)
