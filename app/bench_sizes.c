@@ -1,5 +1,6 @@
 #include "app/bench_sizes.h"
 
+#include "app/replication.h"
 #include "lib/base/size.h"
 
 #include <string.h>
@@ -55,6 +56,8 @@ struct dfg_err *dfg_bench_on_workers(const struct dfg_distributed_options *optio
 	struct dfg_err *err = NULL;
 	if (workers < 2)
 		err = DFG_ERR(DFG_DATA, "--hosts has 1 worker; %s requires 2 or more", what);
+	if (!err && replicas)
+		err = dfg_replication_check_numbers(options->algorithm, workers, workers);
 	if (!err)
 		err = dfg_execution_session(options->execution, &session);
 	session.shards = replicas ? workers : 0;

@@ -41,11 +41,17 @@ static struct bucket_facts facts_of(const struct dfg_facts *all, const struct df
 	return facts;
 }
 
+static enum dfg_algorithm over_links(const struct dfg_explained *e)
+{
+	return dfg_group_algorithm(e->algorithm, e->replicas, e->shards);
+}
+
 /* The bytes that a step sends for a bucket, over all links; a server adds what its lanes have received. */
 static uint64_t sent_bytes(const struct dfg_explained *e, const struct bucket_facts *bucket)
 {
-	return e->servers || bucket->if_fetched ? 0
-											: dfg_group_bytes(bucket->dtype, bucket->extent, e->replicas, e->shards);
+	return e->servers || bucket->if_fetched
+			   ? 0
+			   : dfg_group_bytes(over_links(e), bucket->dtype, bucket->extent, e->replicas, e->shards);
 }
 
 /* Tensor i of a bucket: the variable whose gradient it is. */
@@ -103,6 +109,25 @@ void dfg_explain_bucket(const struct dfg_facts *facts, const struct dfg_node *st
 	add_bucket(&bucket, text);
 }
 
+static const char *name_of_algorithm(enum dfg_algorithm algorithm)
+{
+	return algorithm == DFG_ALGORITHM_RING ? "ring" : algorithm == DFG_ALGORITHM_HALVING ? "halving" : "direct";
+}
+
+/* How a step reduces, and what that costs in messages: those of a replica for each bucket, and those that wait for another. */
+static void add_algorithm(const struct dfg_explained *e, struct dfg_text *text)
+{
+	const enum dfg_algorithm algorithm = over_links(e);
+	const uint32_t messages = dfg_group_messages(algorithm, e->replicas);
+	const bool may_share = e->algorithm == DFG_ALGORITHM_AUTO || e->algorithm == DFG_ALGORITHM_SHM;
+	if (e->replicas < 2 || e->servers)
+		return;
+	dfg_text_add(text,
+		"reduced by --algorithm %s%s: %u messages of a replica for each bucket, %u one after the other\n",
+		name_of_algorithm(algorithm), may_share ? ", or shm between processes of one host" : "", messages,
+		algorithm == DFG_ALGORITHM_DIRECT ? 2 : messages);
+}
+
 void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text *text)
 {
 	uint64_t sent = 0;
@@ -125,6 +150,7 @@ void dfg_explain_replication_text(const struct dfg_explained *e, struct dfg_text
 		dfg_text_add(text, "%llu bytes of sums a step%s", (unsigned long long)sent,
 			by_rows ? " and the rows that occur in it" : "");
 	dfg_text_add(text, "; the learning rate is not scaled\n");
+	add_algorithm(e, text);
 }
 
 static void put_bucket(const struct bucket_facts *bucket, struct dfg_json_out *json)
@@ -174,5 +200,9 @@ void dfg_explain_replication_json(const struct dfg_explained *e, struct dfg_json
 	if (loss)
 		dfg_json_key(json, "loss"), dfg_json_string(json, loss);
 	dfg_json_key(json, "bytes"), dfg_json_uint(json, sent);
+	if (e->replicas > 1 && !e->servers) {
+		dfg_json_key(json, "algorithm"), dfg_json_string(json, name_of_algorithm(over_links(e)));
+		dfg_json_key(json, "messages"), dfg_json_uint(json, dfg_group_messages(over_links(e), e->replicas));
+	}
 	dfg_json_close(json, '}');
 }

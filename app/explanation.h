@@ -1,6 +1,7 @@
 #pragma once
 
 #include "formats/json.h"
+#include "lib/exec/group/group.h"
 #include "lib/pass/parallel/dependences.h"
 #include "lib/pass/partition/cost_estimate.h"
 
@@ -23,6 +24,7 @@ struct dfg_explained {
 	const struct dfg_parts *parts;
 	const char *const *device;
 	uint32_t replicas, shards;    /* 1 or more */
+	enum dfg_algorithm algorithm; /* by which replicas reduce */
 	bool servers;                 /* the shards are added on parameter servers */
 	struct dfg_dependences loops; /* the parallel loops of the graph */
 	uint32_t blocks;              /* into which they are cut, for as many workers at most; 0: they are not */

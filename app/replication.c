@@ -46,14 +46,14 @@ static struct dfg_err *parse_reduction(const char *text, enum dfg_reduction *out
 
 struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm)
 {
-	static const char *const name[] = {"auto", "direct", "shm"}; /* by enum dfg_algorithm */
-	for (int i = 0; text && i < 3; i++)
+	static const char *const name[] = {"auto", "direct", "shm", "halving", "ring"}; /* by enum dfg_algorithm */
+	for (size_t i = 0; text && i < sizeof name / sizeof *name; i++)
 		if (!strcmp(text, name[i])) {
 			*out_algorithm = (enum dfg_algorithm)i;
 			return NULL;
 		}
 	*out_algorithm = DFG_ALGORITHM_AUTO;
-	return text ? DFG_ERR(DFG_USAGE, "--algorithm must be auto, direct or shm, not '%s'", text) : NULL;
+	return text ? DFG_ERR(DFG_USAGE, "--algorithm must be auto, direct, shm, halving or ring, not '%s'", text) : NULL;
 }
 
 /* A bound of 0 is that of synchronous steps. */
@@ -115,9 +115,10 @@ static struct dfg_err *check_need(const struct dfg_replication *replication)
 	if (replication->shards && replication->shards != replicas)
 		return DFG_ERR(DFG_USAGE, "--sync quorum requires a shard for each replica: --shards is %lld, --replicas %lld",
 			(long long)replication->shards, replicas);
-	if (replication->all_reduce == DFG_ALGORITHM_SHM)
+	if (replication->all_reduce != DFG_ALGORITHM_AUTO && replication->all_reduce != DFG_ALGORITHM_DIRECT)
 		return DFG_ERR(DFG_USAGE,
-			"--algorithm shm cannot be used with --sync quorum: every replica would wait for the slowest one");
+			"--algorithm %s cannot be used with --sync quorum: every replica would wait for the slowest one",
+			replication->algorithm);
 	return NULL;
 }
 
@@ -223,7 +224,8 @@ static struct dfg_err *find_size(const struct dfg_replication *replication, cons
 static void note_replicas(const struct dfg_replication *replication, int64_t shards, const struct dfg_report *report)
 {
 	const char *sync = replication->sync ? replication->sync : "allreduce";
-	bool repeats = strcmp(sync, "async") && strcmp(sync, "quorum") && !(replication->staleness > 0);
+	bool ring = replication->algorithm && !strcmp(replication->algorithm, "ring");
+	bool repeats = strcmp(sync, "async") && strcmp(sync, "quorum") && !(replication->staleness > 0) && !ring;
 	const char *s = replication->replicas == 1 ? "" : "s";
 	if (repeats)
 		dfg_report_note(report, "%lld replica%s; --shards %lld computes the same with any number of them",
@@ -298,6 +300,28 @@ static struct dfg_err *parse_emulation(struct dfg_replication *replication)
 	return NULL;
 }
 
+struct dfg_err *dfg_replication_check_numbers(enum dfg_algorithm algorithm, uint32_t replicas, uint32_t shards)
+{
+	if (algorithm != DFG_ALGORITHM_HALVING || dfg_group_algorithm(algorithm, replicas, shards) == algorithm)
+		return NULL;
+	return DFG_ERR(DFG_USAGE,
+		"--algorithm halving requires numbers of replicas and shards that are powers of two, not %u and %u", replicas,
+		shards);
+}
+
+static struct dfg_err *check_algorithm(const struct dfg_replication *replication)
+{
+	uint32_t replicas = replication->n_replicas, shards = replication->n_shards;
+	enum dfg_algorithm asked = replication->all_reduce;
+	if (replicas < 2 && replication->algorithm)
+		return DFG_ERR(DFG_USAGE, "--algorithm requires --replicas: it is how replicas reduce");
+	DFG_TRY(dfg_replication_check_numbers(asked, replicas, shards));
+	if (asked == DFG_ALGORITHM_RING && replication->min_replicas && replication->min_replicas < replicas)
+		return DFG_ERR(DFG_USAGE,
+			"--algorithm ring cannot be used with --min-replicas: its sums depend on how many replicas are left");
+	return NULL;
+}
+
 struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts)
 {
 	int64_t replicas = replication->replicas, shards = replication->shards;
@@ -327,13 +351,11 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 	DFG_TRY(parse_bucket(replication->bucket, &bucket));
 	DFG_TRY(parse_reduction(replication->reduce, &reduction));
 	DFG_TRY(dfg_replication_algorithm(replication->algorithm, &replication->all_reduce));
-	if (replicas < 2 && replication->algorithm)
-		return DFG_ERR(DFG_USAGE, "--algorithm requires --replicas: it is how replicas reduce");
 	if (shards < 2 && idle_option(replication))
 		return DFG_ERR(DFG_USAGE, "--%s requires --shards or --replicas", idle_option(replication));
 	replication->n_shards = shards ? (uint32_t)shards : 1;
 	replication->n_replicas = replicas ? (uint32_t)replicas : 1;
-	return NULL;
+	return check_algorithm(replication);
 }
 
 /* Passes the lines of a text to the report. */

@@ -19,7 +19,7 @@ struct dfg_replication {
 	const char *emulate;         /* "flip=STEP,REPLICA;compute=exponential:20ms;seed=7"; NULL: nothing */
 	int64_t min_replicas;        /* with which the run continues when others are lost; 0: not given */
 	const char *bucket;          /* SIZE, "0", "all" or "auto"; NULL: auto */
-	const char *algorithm;       /* "auto", "direct" or "shm"; NULL: auto */
+	const char *algorithm;       /* "auto", "direct", "shm", "halving" or "ring"; NULL: auto */
 	const char *reduce;          /* "mean" or "sum"; NULL: by the loss */
 	struct dfg_words_list gradients; /* patterns */
 	struct dfg_words_list parts;     /* variables to divide: app/shard_variables.h */
@@ -35,6 +35,10 @@ struct dfg_replication {
 
 /* The algorithm of that name; NULL: auto. DFG_USAGE for any other word. */
 DFG_MUST_CHECK struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm);
+
+/* DFG_USAGE if the algorithm cannot reduce over these numbers of replicas and shards. */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_check_numbers(
+	enum dfg_algorithm algorithm, uint32_t replicas, uint32_t shards);
 
 /*
  * With --sync, --min-replicas or the ranks of a job, and without --replicas, sets the number of replicas: that of the hosts

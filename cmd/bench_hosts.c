@@ -17,7 +17,7 @@ const struct dfg_opt dfg_bench_hosts_options[] = {
 	{"hosts", .takes = "H", .text = &dfg_shared.placement.hosts,
 		.help = "The hosts: a file with one per line, or a list such as alpha,beta,local:2 (local:2)."},
 	{.rows = dfg_distribution_options},
-	{"algorithm", .takes = "auto|direct|shm", .text = &dfg_shared.replication.algorithm,
+	{"algorithm", .takes = "auto|direct|shm|halving|ring", .text = &dfg_shared.replication.algorithm,
 		.help = "Reduce over links, or in memory that the replicas of one host share (auto: shm where possible)."},
 	{"sizes", .takes = "A:B", .text = &asked.sizes,
 		.help = "Reduce or send A bytes, then four times as many, and so on up to B (4:64MiB); A alone: only A bytes."},

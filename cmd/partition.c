@@ -150,8 +150,8 @@ static struct dfg_err *cut(struct partitioning *work)
 static struct dfg_err *explain_parts(struct partitioning *work, struct dfg_text *out_text)
 {
 	struct dfg_explained explained = {&work->file.graph, &work->facts, work->placed, &work->parts, work->hosts.device,
-		dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards, dfg_shared.replication.servers, work->loops,
-		(uint32_t)dfg_shared.blocks.blocks};
+		dfg_shared.replication.n_replicas, dfg_shared.replication.n_shards, dfg_shared.replication.all_reduce,
+		dfg_shared.replication.servers, work->loops, (uint32_t)dfg_shared.blocks.blocks};
 	if (!explain)
 		return NULL;
 	return dfg_globals.json ? dfg_explain_json(&explained, out_text) : dfg_explain_text(&explained, out_text);

@@ -126,8 +126,11 @@ const struct dfg_opt dfg_replication_options[] = {
 			"20ms, or one that is drawn with that median or mean by seed=N, the replica and the step."},
 	{"bucket", .takes = "SIZE|0|all|auto", .text = &S.replication.bucket,
 		.help = "Reduce gradients in buckets of SIZE bytes (4MiB); 0: each by itself; all: in one."},
-	{"algorithm", .takes = "auto|direct|shm", .text = &S.replication.algorithm,
-		.help = "Reduce over links, or in memory that the replicas of one host share (auto: shm where possible)."},
+	{"algorithm", .takes = "auto|direct|shm|halving|ring", .text = &S.replication.algorithm,
+		.help = "Reduce in memory that the replicas of one host share (shm), or over links: each part by one replica, "
+				"by halves "
+				"that pairs exchange, or around a ring (auto: shm where possible, else direct, or halving for many "
+				"replicas)."},
 	{"reduce", .takes = "mean|sum", .text = &S.replication.reduce,
 		.help = "Take the mean or the sum of the shards' gradients (as the loss does of the batch)."},
 	{"shard-variable", .takes = "PATTERN=K[,mod|div]", .list = &S.replication.parts,

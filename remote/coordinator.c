@@ -431,7 +431,7 @@ struct dfg_err *dfg_coordinator_ask_setup(
 		.verify_staleness = coordinator->options.checks.staleness,
 		.spmd = coordinator->options.spmd,
 		.shards = coordinator->options.session.shards,
-		.shared_only = coordinator->options.algorithm == DFG_ALGORITHM_SHM,
+		.algorithm = coordinator->options.algorithm,
 		.session = coordinator->options.session,
 		.trace = coordinator->options.trace != NULL,
 		.elastic = dfg_coordinator_is_elastic(coordinator),

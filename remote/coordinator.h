@@ -1,6 +1,7 @@
 #pragma once
 
 #include "formats/samples.h"
+#include "lib/exec/group/group.h"
 #include "lib/exec/session.h"
 #include "lib/pass/partition/partition.h"
 #include "remote/payload.h"
@@ -15,9 +16,6 @@
  *     -> dfg_coordinator_load, with a graph -> dfg_session_new
  */
 struct dfg_coordinator;
-
-/* How replicas reduce: over their links, or in memory that they share, if they are on one host. */
-enum dfg_algorithm { DFG_ALGORITHM_AUTO, DFG_ALGORITHM_DIRECT, DFG_ALGORITHM_SHM };
 
 /* A node that ran on a worker; times are on the launcher's clock. */
 struct dfg_coordinator_event {
@@ -68,7 +66,7 @@ struct dfg_coordinator_options {
 	} (*revived)(void *arg, uint32_t worker);
 	struct dfg_err *(*relink)(void *arg, uint32_t worker, struct dfg_link **out_link);
 	void *revive_arg;
-	enum dfg_algorithm algorithm;       /* auto: in memory where all replicas of a part are linked by shm */
+	enum dfg_algorithm algorithm; /* by which replicas reduce; in memory where those of a part are linked by shm */
 	struct dfg_session_options session; /* the options of the session on each worker */
 	double lease;                       /* seconds of silence after which a worker is lost; 0: no limit */
 	bool watched;                       /* dfg_coordinator_ended will be called for each process that ends */

@@ -393,7 +393,8 @@ struct dfg_err *dfg_coordinator_find_shared(
 	const struct dfg_coordinator_options *options = &coordinator->options;
 	uint32_t first = worker % coordinator->width;
 	bool reduces = !options->servers || dfg_coordinator_is_lane(coordinator, worker);
-	*out_shared = options->algorithm != DFG_ALGORITHM_DIRECT && reduces && !options->quorum;
+	bool may = options->algorithm == DFG_ALGORITHM_AUTO || options->algorithm == DFG_ALGORITHM_SHM;
+	*out_shared = may && reduces && !options->quorum;
 	for (uint32_t i = first + coordinator->width; i < options->workers && *out_shared; i += coordinator->width) {
 		const char *name = coordinator->transport(coordinator->transport_arg, first, i);
 		*out_shared = !strcmp(name, "shm");

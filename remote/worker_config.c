@@ -1,7 +1,6 @@
 #include "remote/worker_config.h"
 
 #include "lib/base/arena.h"
-#include "lib/exec/group/group.h"
 
 static void put_session(struct dfg_packet *packet, const struct dfg_session_options *session)
 {
@@ -78,7 +77,7 @@ void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_co
 	dfg_packet_put(packet, config->spmd);
 	dfg_packet_put(packet, config->shards);
 	dfg_packet_put(packet, config->shared);
-	dfg_packet_put(packet, config->shared_only);
+	dfg_packet_put(packet, config->algorithm);
 	dfg_packet_put(packet, config->workers);
 	for (uint32_t i = 0; i < config->workers; i++)
 		dfg_peer_put(packet, &config->peer[i]);
@@ -101,7 +100,7 @@ struct dfg_err *dfg_worker_config_get(
 	out_setup->spmd = dfg_packet_get_bool(packet);
 	out_setup->shards = dfg_packet_get_u32(packet);
 	out_setup->shared = dfg_packet_get_bool(packet);
-	out_setup->shared_only = dfg_packet_get_bool(packet);
+	out_setup->algorithm = (enum dfg_algorithm)dfg_packet_get_below(packet, DFG_ALGORITHM_RING + 1);
 	out_setup->workers = dfg_packet_get_count(packet, 6 * sizeof(uint64_t));
 	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);
 	if (!out_setup->peer)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/exec/group/group.h"
 #include "lib/exec/session.h"
 #include "remote/control.h"
 
@@ -25,8 +26,8 @@ struct dfg_worker_config {
 	struct dfg_peer *peer;              /* by number */
 	struct dfg_session_options session; /* its numeric options */
 	uint32_t shards;                    /* of a batch; 0: 1 */
-	bool shared;      /* replicas reduce in memory that they share, where the shapes of the values are known */
-	bool shared_only; /* other values are an error */
+	bool shared; /* replicas reduce in memory that they share, where the shapes of the values are known */
+	enum dfg_algorithm algorithm; /* by which they reduce; shm: values of other shapes are an error */
 	bool trace;
 	bool elastic;   /* replicas may leave */
 	double lease;   /* seconds of the launcher's silence after which a worker ends; 0: no limit */

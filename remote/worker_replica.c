@@ -22,6 +22,7 @@ struct dfg_err *dfg_worker_make_group(struct dfg_worker *worker)
 		link[r] = worker->link[r * width + worker->config.self % width];
 	DFG_TRY(dfg_group_new(
 		link, replicas > 1 ? dfg_worker_replica(worker) : 0, replicas, worker->config.session.denormals, &group));
+	dfg_group_use(group, worker->config.algorithm);
 	atomic_store(&worker->group, group);
 	return NULL;
 }
@@ -82,7 +83,7 @@ struct dfg_err *dfg_worker_share_memory(struct dfg_worker *worker)
 			continue;
 		if (find_layout(worker, node, &layout[count]))
 			count++;
-		else if (worker->config.shared_only)
+		else if (worker->config.algorithm == DFG_ALGORITHM_SHM)
 			return DFG_ERR(DFG_DATA,
 				"node '%s' (%s) reduces a value whose shape is not known before the run, which --algorithm shm "
 				"requires; give --algorithm auto",

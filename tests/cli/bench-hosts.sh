@@ -20,6 +20,8 @@ END
 # The last size need not be a factor of 4.
 bench '4 16 64' allreduce --hosts local:3 --sizes 4:64 --algorithm shm
 bench '65536 100000' allreduce --hosts local:2 --sizes 64KiB:100KB --algorithm shm
+bench '4 16 64 256 1024' allreduce --hosts local:4 --sizes 4:1024 --algorithm halving
+bench '4 16 64 256 1024' allreduce --hosts local:3 --sizes 4:1024 --algorithm ring --transport libcurl
 bench '64 256 1000' allreduce --sizes 64:1000 --algorithm direct # of local:2
 
 # A payload of one element has one buffer; of a large one the sizes differ by the pattern.

@@ -45,12 +45,31 @@ for how in '--bucket 0 --threads 1' '--bucket all --transport libcurl' '--thread
 	same four hosts
 done
 
+# By halves that pairs exchange, over either transport; the batch of 10 rows is short, and one of 2 has shards without rows.
+for how in '2 --transport shm' '4 --transport libcurl'; do
+	set -- $how
+	train hosts --shards 4 --replicas "$1" --hosts "local:$1" --algorithm halving "$2" "$3" --epochs 2
+	same four hosts
+done
+# A ring adds in an order of its own, in each run the same.
+for name in ring again; do
+	train "$name" --replicas 3 --hosts local:3 --algorithm ring --verify-replicas 1
+done
+same ring again
+
 # 3. Shards that the replicas do not divide evenly.
 train twelve --shards 12
 for r in 5 7; do
 	train hosts --shards 12 --replicas "$r" --hosts "local:$r"
 	same twelve hosts
 done
+
+status 2 "$DFG" run train.pb --hosts local:3 --replicas 3 --shards 12 --algorithm halving
+has err '--algorithm halving requires numbers of replicas and shards that are powers of two, not 3 and 12'
+status 2 "$DFG" run train.pb --hosts local:3 --replicas 3 --min-replicas 2 --algorithm ring
+has err '--algorithm ring cannot be used with --min-replicas: its sums depend on how many replicas are left'
+status 2 "$DFG" run train.pb --hosts local:3 --replicas 3 --algorithm star
+has err "--algorithm must be auto, direct, shm, halving or ring, not 'star'"
 
 # 7. Replicas without a row take part in no sum, and have its result. A batch may be smaller than the number of shards.
 train few --shards 4 --batch 2 --steps 3

@@ -79,6 +79,14 @@ done
 status 0 "$DFG" partition train.pb --hosts local:2 --replicas 2 --explain
 has out "bucket 0: mean of 80 bytes of f32: 'none', 'w', 'v'"
 has out '2 shards on 2 replicas: 256 bytes of sums a step; the learning rate is not scaled'
+has out 'reduced by --algorithm direct, or shm between processes of one host: 2 messages of a replica for each bucket, 2 one after the other'
+status 0 "$DFG" partition train.pb --hosts local:4 --replicas 4 --algorithm halving --explain
+has out 'reduced by --algorithm halving: 4 messages of a replica for each bucket, 4 one after the other'
+# Many replicas: 2 log2 32 messages in place of 2 (32 - 1).
+status 0 "$DFG" partition train.pb --hosts local:32 --replicas 32 --explain --json
+[ "$(get "it['replication']['algorithm'], it['replication']['messages']")" = 'halving 10' ]
+status 0 "$DFG" partition train.pb --hosts local:32 --replicas 32 --algorithm direct --explain --json
+[ "$(get "it['replication']['algorithm'], it['replication']['messages']")" = 'direct 62' ]
 
 # Replicas of two parts.
 run alone train.pb --shards 2

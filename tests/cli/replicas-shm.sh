@@ -63,8 +63,8 @@ done
 cmp shm.bytes direct.bytes
 
 # Options that contradict each other.
-status 2 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --replicas 2 --hosts local:2 --algorithm ring
-has err '--algorithm must be auto, direct or shm'
+status 2 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --replicas 2 --hosts local:2 --algorithm star
+has err "--algorithm must be auto, direct, shm, halving or ring, not 'star'"
 status 2 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --shards 2 --algorithm shm
 has err '--algorithm requires --replicas'
 status 65 timeout 60 "$DFG" run train.pb --data x=@x.npy --data y=@y.npy --target train --replicas 2 --hosts local:2 --algorithm shm --transport libcurl

@@ -217,13 +217,169 @@ static void bytes_are_twice_the_bucket_for_each_other_replica(void **state)
 			}
 		assert_int_equal(messages, 2 * count * (count - 1));
 		assert_int_equal(dfg_group_extent(DFG_F32, 77), 80);
-		assert_int_equal(bytes, dfg_group_bytes(DFG_F32, 80 + 16, count, count));
+		assert_int_equal(bytes, dfg_group_bytes(DFG_ALGORITHM_DIRECT, DFG_F32, 80 + 16, count, count));
 		assert_int_equal(bytes, 2 * (count - 1) * (80 + 16) * 4); /* 77 and 15 elements, in lines of 16 */
 		for (int i = 0; i < TENSORS; i++)
 			dfg_tensor_release(&wanted[i]);
 		replicas_end(&all);
 	}
 	dfg_state_release(&alone);
+}
+
+static void use(struct replicas *all, enum dfg_algorithm algorithm)
+{
+	for (uint32_t i = 0; i < all->count; i++)
+		dfg_group_use(all->node[i].group, algorithm);
+}
+
+static struct dfg_group_sent sent(const struct replicas *all, uint32_t from, uint32_t to)
+{
+	return dfg_group_sent(all->node[from].group, to);
+}
+
+/*
+ * Halving is the tree where the numbers are powers of two and all shards have rows; else the same group reduces directly.
+ * Replicas that leave do not change a bit.
+ */
+static void halving_adds_as_one_process(void **state)
+{
+	(void)state;
+	static const enum dfg_dtype dtypes[] = {DFG_F32, DFG_F64, DFG_BF16, DFG_C64};
+	static const uint32_t counts[] = {2, 4, 3}, shards[] = {4, 8, 6}, left[] = {0, 1, 2};
+	static const int64_t batches[] = {24, 10, 2};
+	struct dfg_state alone;
+	struct dfg_group *group;
+	succeeds(dfg_state_init(&alone));
+	succeeds(dfg_group_of(&alone, &group));
+	for (int c = 0; c < 3; c++) {
+		struct replicas all;
+		uint64_t step = 0;
+		replicas_begin(&all, counts[c], DFG_KEEP);
+		use(&all, DFG_ALGORITHM_HALVING);
+		for (int i = 0; i < 36 + 4; i++) {
+			struct dfg_tensor wanted[TENSORS];
+			if (i == 36)
+				for (uint32_t r = 0; r < counts[c]; r++)
+					dfg_err_free(
+						dfg_group_regroup(all.node[r].group, 1, left, counts[c] - 1)); /* the last one leaves */
+			one_process(group, shards[i % 3], batches[i / 3 % 3], i % 2, dtypes[i / 9 % 4], wanted);
+			members_get(&all, i < 36 ? counts[c] : counts[c] - 1, ++step, shards[i % 3], batches[i / 3 % 3], i % 2,
+				dtypes[i / 9 % 4], wanted);
+			for (int k = 0; k < TENSORS; k++)
+				dfg_tensor_release(&wanted[k]);
+		}
+		replicas_end(&all);
+	}
+	dfg_state_release(&alone);
+}
+
+/* Of 4 replicas, each exchanges halves with two, and sends 2 x 2 messages, of 96 elements in all 2 x (48 + 24). */
+static void halving_sends_to_few(void **state)
+{
+	(void)state;
+	struct replicas all;
+	struct dfg_state alone;
+	struct dfg_group *group;
+	struct dfg_tensor wanted[TENSORS];
+	succeeds(dfg_state_init(&alone));
+	succeeds(dfg_group_of(&alone, &group));
+	replicas_begin(&all, 4, DFG_KEEP);
+	use(&all, DFG_ALGORITHM_HALVING);
+	one_process(group, 4, 8, false, DFG_F32, wanted);
+	all_get(&all, 1, 4, 8, false, DFG_F32, wanted);
+	for (uint32_t r = 0; r < 4; r++) {
+		assert_int_equal(sent(&all, r, r ^ 1).messages, 2);
+		assert_int_equal(sent(&all, r, r ^ 1).bytes, 2 * 48 * 4);
+		assert_int_equal(sent(&all, r, r ^ 2).messages, 2);
+		assert_int_equal(sent(&all, r, r ^ 2).bytes, 2 * 24 * 4);
+		assert_int_equal(sent(&all, r, r ^ 3).messages, 0);
+	}
+	assert_int_equal(dfg_group_bytes(DFG_ALGORITHM_HALVING, DFG_F32, 96, 4, 4), 4 * 2 * (48 + 24) * 4);
+	for (int i = 0; i < TENSORS; i++)
+		dfg_tensor_release(&wanted[i]);
+	replicas_end(&all);
+	dfg_state_release(&alone);
+}
+
+/* An element that contribute() gives as f32. */
+static float value_of(uint32_t shard, int64_t e)
+{
+	return (float)((double)((shard * 7 + (uint32_t)e) % 11) * (e % 2 ? 1e-3 : 1e3) + (double)e / 3);
+}
+
+/* The sum of slice i of n around the ring: from replica i on. `at` is the element's place in the bucket of 96. */
+static float around(uint32_t replicas, int64_t at, int64_t e)
+{
+	uint32_t slice = 0;
+	while (96 * (slice + 1) / replicas <= at)
+		slice++;
+	float sum = value_of(slice, e);
+	for (uint32_t k = 1; k < replicas; k++)
+		sum += value_of((slice + k) % replicas, e);
+	return sum;
+}
+
+static void a_ring_adds_from_one_to_the_next(void **state)
+{
+	(void)state;
+	for (uint32_t count = 2; count <= REPLICAS_MOST; count++) {
+		struct replicas all;
+		struct dfg_tensor wanted[TENSORS];
+		for (int i = 0; i < TENSORS; i++) {
+			succeeds(dfg_tensor_new(DFG_F32, &shape[i], &wanted[i]));
+			for (int64_t e = 0; e < dfg_shape_count(&shape[i]); e++)
+				((float *)wanted[i].data)[e] = around(count, i ? 80 + e : e, e);
+		}
+		replicas_begin(&all, count, DFG_KEEP);
+		use(&all, DFG_ALGORITHM_RING);
+		for (uint64_t step = 1; step <= 3; step++)
+			all_get(&all, step, count, 24, true, DFG_F32, wanted);
+		for (uint32_t r = 0; r < count; r++)
+			assert_int_equal(sent(&all, r, (r + 1) % count).messages, 3 * 2 * (count - 1));
+		for (int i = 0; i < TENSORS; i++)
+			dfg_tensor_release(&wanted[i]);
+		replicas_end(&all);
+	}
+}
+
+static void an_algorithm_is_chosen_by_the_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(dfg_group_algorithm(DFG_ALGORITHM_AUTO, 16, 16), DFG_ALGORITHM_DIRECT);
+	assert_int_equal(dfg_group_algorithm(DFG_ALGORITHM_AUTO, 32, 64), DFG_ALGORITHM_HALVING);
+	assert_int_equal(dfg_group_algorithm(DFG_ALGORITHM_AUTO, 32, 96), DFG_ALGORITHM_DIRECT);
+	assert_int_equal(dfg_group_algorithm(DFG_ALGORITHM_AUTO, 33, 33), DFG_ALGORITHM_DIRECT);
+	assert_int_equal(dfg_group_algorithm(DFG_ALGORITHM_DIRECT, 32, 32), DFG_ALGORITHM_DIRECT);
+	assert_int_equal(dfg_group_algorithm(DFG_ALGORITHM_HALVING, 2, 8), DFG_ALGORITHM_HALVING);
+	assert_int_equal(dfg_group_algorithm(DFG_ALGORITHM_RING, 3, 7), DFG_ALGORITHM_RING);
+	assert_int_equal(dfg_group_messages(DFG_ALGORITHM_HALVING, 32), 10);
+	assert_int_equal(dfg_group_messages(DFG_ALGORITHM_DIRECT, 32), 62);
+	assert_int_equal(dfg_group_messages(DFG_ALGORITHM_RING, 32), 62);
+}
+
+static void a_stage_that_does_not_fit_fails_the_step(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t stage, count;
+		uint32_t from;
+	} lie[] = {{0, 47, 1}, {0, 48, 2}, {4, 48, 1}, {-1, 48, 1}, {INT64_MAX, 48, 1}};
+	for (size_t i = 0; i < sizeof lie / sizeof *lie; i++) {
+		struct replicas all;
+		struct dfg_shard first = dfg_shard_of(0, 4, 4);
+		struct dfg_message message = {
+			.kind = DFG_MESSAGE_REDUCE, .key = {.step = 1, .number = 2, .depth = 4, .iteration = {3, lie[i].stage}}};
+		replicas_begin(&all, 4, DFG_KEEP);
+		use(&all, DFG_ALGORITHM_HALVING);
+		succeeds(dfg_group_join(all.node[0].group, &(struct dfg_group_step){.number = 1, .shards = 4, .batch = 4}));
+		contribute(all.node[0].group, &first, false, DFG_F32);
+		fails(dfg_group_wait(all.node[0].group, 2, 0.01), DFG_DEADLINE, "waits for the sum of replica 1");
+		succeeds(dfg_tensor_new(DFG_F32, &DFG_SHAPE_VECTOR(lie[i].count), &message.tensor));
+		dfg_group_deliver(all.node[0].group, lie[i].from, &message);
+		fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_PROTOCOL, "in stage");
+		dfg_group_end(all.node[0].group);
+		replicas_end(&all);
+	}
 }
 
 static void a_wait_names_what_is_missing(void **state)
@@ -333,6 +489,11 @@ int main(void)
 		cmocka_unit_test(replicas_add_as_one_process),
 		cmocka_unit_test(replicas_that_hold_add_what_is_taken),
 		cmocka_unit_test(bytes_are_twice_the_bucket_for_each_other_replica),
+		cmocka_unit_test(halving_adds_as_one_process),
+		cmocka_unit_test(halving_sends_to_few),
+		cmocka_unit_test(a_ring_adds_from_one_to_the_next),
+		cmocka_unit_test(an_algorithm_is_chosen_by_the_numbers),
+		cmocka_unit_test(a_stage_that_does_not_fit_fails_the_step),
 		cmocka_unit_test(a_wait_names_what_is_missing),
 		cmocka_unit_test(an_epoch_has_other_members),
 		cmocka_unit_test(lies_fail_the_step),

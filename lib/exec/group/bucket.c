@@ -20,11 +20,15 @@ uint64_t dfg_group_extent(enum dfg_dtype dtype, int64_t elements)
 	return (count + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
-/* Each replica sends its subtrees' sums of the slices of others, and its own slice's sum to all others. */
-uint64_t dfg_group_bytes(enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards)
+/*
+ * Directly each replica sends its subtrees' sums of the slices of others, and its own slice's sum to all others. In stages,
+ * each element is sent by all replicas but one, in either phase.
+ */
+uint64_t dfg_group_bytes(
+	enum dfg_algorithm algorithm, enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards)
 {
-	uint64_t elements = 0;
-	for (uint32_t r = 0; r < replicas; r++) {
+	uint64_t elements = algorithm == DFG_ALGORITHM_DIRECT ? 0 : 2 * (replicas - 1) * extent;
+	for (uint32_t r = 0; r < replicas && algorithm == DFG_ALGORITHM_DIRECT; r++) {
 		struct dfg_shard range = dfg_group_range(r, replicas, shards);
 		uint64_t slice = (uint64_t)((unsigned __int128)extent * (r + 1) / replicas) -
 						 (uint64_t)((unsigned __int128)extent * r / replicas);

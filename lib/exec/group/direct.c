@@ -1,5 +1,6 @@
 #include "lib/exec/group/direct.h"
 #include "lib/exec/group/shared.h"
+#include "lib/exec/group/staged.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,22 +11,23 @@
  * them in the order of the tree, divides, and sends the sum to all replicas. A replica without rows learns the shapes
  * from the first owner.
  */
-enum part { PARTIAL, RESULT, LAYOUT };
-enum { PART, FIRST, COUNT, EPOCH, FIELDS }; /* iteration[] of a message's key */
 enum { EARLY_MOST = 1 << 16 };
 
-static struct dfg_transfer_key key_of(
-	const struct dfg_group *group, const struct group_bucket *bucket, enum part part, struct dfg_tree_node node)
+struct dfg_transfer_key dfg_direct_key(
+	const struct dfg_group *group, const struct group_bucket *bucket, enum group_part part, struct dfg_tree_node node)
 {
 	return (struct dfg_transfer_key){.step = atomic_load(&group->number),
 		.number = bucket->number,
-		.depth = FIELDS,
-		.iteration = {[PART] = part, [FIRST] = node.first, [COUNT] = node.count, [EPOCH] = (int64_t)group->epoch}};
+		.depth = GROUP_FIELDS,
+		.iteration = {[GROUP_PART] = part,
+			[GROUP_FIRST] = node.first,
+			[GROUP_COUNT] = node.count,
+			[GROUP_EPOCH] = (int64_t)group->epoch}};
 }
 
 uint64_t dfg_direct_epoch(const struct dfg_message *message)
 {
-	return (uint64_t)message->key.iteration[EPOCH];
+	return (uint64_t)message->key.iteration[GROUP_EPOCH];
 }
 
 /* Counted before it is sent: a bucket may be complete a moment earlier. */
@@ -37,8 +39,7 @@ static void count_sent(struct dfg_group *group, uint32_t to, uint64_t bytes)
 	pthread_mutex_unlock(&group->lock);
 }
 
-/* Adds a message; the tensor gets another reference. */
-static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint32_t to,
+struct dfg_err *dfg_direct_post(struct dfg_group *group, struct outbox *outbox, uint32_t to,
 	const struct dfg_transfer_key *key, const struct dfg_tensor *tensor)
 {
 	if (!dfg_reserve(&outbox->message, &outbox->capacity, outbox->count + 1, sizeof *outbox->message))
@@ -46,7 +47,7 @@ static struct dfg_err *post(struct dfg_group *group, struct outbox *outbox, uint
 	struct group_message *message = &outbox->message[outbox->count++];
 	*message = (struct group_message){to, {.kind = DFG_MESSAGE_REDUCE, .key = *key, .tensor = *tensor}};
 	(void)dfg_buffer_ref(tensor->buffer);
-	if (key->iteration[PART] != LAYOUT)
+	if (key->iteration[GROUP_PART] != GROUP_LAYOUT)
 		count_sent(group, to, dfg_tensor_bytes(tensor));
 	return NULL;
 }
@@ -125,6 +126,14 @@ static struct dfg_err *take_gathered(struct group_bucket *bucket, struct dfg_buf
 	return NULL;
 }
 
+struct dfg_err *dfg_direct_finish(struct dfg_group *group, struct group_bucket *bucket, struct dfg_buffer *sum)
+{
+	DFG_TRY(dfg_bucket_finish(bucket, sum));
+	bucket->done_ns = dfg_group_now(group);
+	dfg_event_signal(&group->event);
+	return NULL;
+}
+
 /* Puts a slice of the result at its place; the last one completes the bucket. The buffer of rows gets a reference. */
 static struct dfg_err *gather(
 	struct dfg_group *group, struct group_bucket *bucket, uint32_t slice, const void *data, struct dfg_buffer *rows)
@@ -141,20 +150,17 @@ static struct dfg_err *gather(
 	if (++bucket->slices < group->owners)
 		return NULL;
 	DFG_TRY(take_gathered(bucket, &gathered));
-	DFG_TRY(dfg_bucket_finish(bucket, gathered));
-	bucket->done_ns = dfg_group_now(group);
-	dfg_event_signal(&group->event);
-	return NULL;
+	return dfg_direct_finish(group, bucket, gathered);
 }
 
 /* Sends the result of this replica's slice to the others. */
 static struct dfg_err *post_result(
 	struct dfg_group *group, struct group_bucket *bucket, const struct dfg_tensor *result, struct outbox *outbox)
 {
-	const struct dfg_transfer_key key = key_of(group, bucket, RESULT, (struct dfg_tree_node){0, 0});
+	const struct dfg_transfer_key key = dfg_direct_key(group, bucket, GROUP_RESULT, (struct dfg_tree_node){0, 0});
 	for (uint32_t i = 0; i < group->members; i++)
 		if (group->member[i] != group->self && !group->absent[group->member[i]])
-			DFG_TRY(post(group, outbox, group->member[i], &key, result));
+			DFG_TRY(dfg_direct_post(group, outbox, group->member[i], &key, result));
 	return NULL;
 }
 
@@ -203,10 +209,14 @@ static struct dfg_err *own_buffer(struct dfg_tree_sum *sum, struct dfg_tensor *t
 
 static struct dfg_err *wrong(const struct group_bucket *bucket, const struct group_message *early)
 {
+	const int64_t *field = early->message.key.iteration;
+	const struct dfg_words words = dfg_type_words(early->message.tensor.dtype, &early->message.tensor.shape);
+	if (field[GROUP_PART] == GROUP_STAGE)
+		return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s in stage %lld", bucket->number, early->replica,
+			words.s, (long long)field[GROUP_FIRST]);
 	return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s for shards %lld-%lld", bucket->number, early->replica,
-		dfg_type_words(early->message.tensor.dtype, &early->message.tensor.shape).s,
-		(long long)early->message.key.iteration[FIRST],
-		(long long)(early->message.key.iteration[FIRST] + early->message.key.iteration[COUNT] - 1));
+		words.s, (long long)field[GROUP_FIRST],
+		(long long)((uint64_t)field[GROUP_FIRST] + (uint64_t)field[GROUP_COUNT] - 1));
 }
 
 static bool has_length(const struct group_bucket *bucket, const struct dfg_tensor *tensor, size_t count)
@@ -220,16 +230,17 @@ static struct dfg_err *take_partial(
 	const int64_t *field = early->message.key.iteration;
 	struct dfg_shard range = dfg_group_shards_of(group, early->replica);
 	struct dfg_buffer *value;
-	bool fits = slice_of(group, group->self) != DFG_NONE && field[COUNT] > 0 && field[FIRST] >= range.first &&
-				field[COUNT] <= range.rows && field[FIRST] - range.first <= range.rows - field[COUNT];
+	bool fits = slice_of(group, group->self) != DFG_NONE && field[GROUP_COUNT] > 0 &&
+				field[GROUP_FIRST] >= range.first && field[GROUP_COUNT] <= range.rows &&
+				field[GROUP_FIRST] - range.first <= range.rows - field[GROUP_COUNT];
 	if (!fits || (!bucket->indices && !has_length(bucket, &early->message.tensor, bucket->slice.count)))
 		return wrong(bucket, early);
 	if (bucket->indices)
 		DFG_TRY(decode_slice(group, bucket, slice_of(group, group->self), &early->message.tensor, &value));
 	else
 		DFG_TRY(own_buffer(&bucket->slice, &early->message.tensor, &value));
-	return add_partial(
-		group, bucket, (struct dfg_tree_node){(uint32_t)field[FIRST], (uint32_t)field[COUNT]}, value, outbox);
+	return add_partial(group, bucket,
+		(struct dfg_tree_node){(uint32_t)field[GROUP_FIRST], (uint32_t)field[GROUP_COUNT]}, value, outbox);
 }
 
 static struct dfg_err *take_result(struct dfg_group *group, struct group_bucket *bucket, struct group_message *early)
@@ -247,16 +258,30 @@ static struct dfg_err *take_result(struct dfg_group *group, struct group_bucket 
 	return err;
 }
 
+/* Whether a bucket is reduced in stages: a dense one, in a step that reduces so. */
+static bool is_staged(const struct dfg_group *group, const struct group_bucket *bucket)
+{
+	return group->stages != DFG_ALGORITHM_DIRECT && !bucket->indices;
+}
+
 static struct dfg_err *take(
 	struct dfg_group *group, struct group_bucket *bucket, struct group_message *early, struct outbox *outbox)
 {
-	switch ((enum part)early->message.key.iteration[PART]) {
-	case PARTIAL:
+	const enum group_part part = (enum group_part)early->message.key.iteration[GROUP_PART];
+	bool fits = false;
+	if (is_staged(group, bucket) && part != GROUP_LAYOUT) {
+		struct dfg_err *err = part == GROUP_STAGE ? dfg_staged_take(group, bucket, early, outbox, &fits) : NULL;
+		return fits || err ? err : wrong(bucket, early);
+	}
+	switch (part) {
+	case GROUP_PARTIAL:
 		return take_partial(group, bucket, early, outbox);
-	case RESULT:
+	case GROUP_RESULT:
 		return take_result(group, bucket, early);
-	case LAYOUT:
+	case GROUP_LAYOUT:
 		return NULL;
+	case GROUP_STAGE:
+		break;
 	}
 	return wrong(bucket, early);
 }
@@ -264,13 +289,13 @@ static struct dfg_err *take(
 /* Tells the replicas whose shards have no rows the shapes of a bucket. */
 static struct dfg_err *post_layout(struct dfg_group *group, const struct group_bucket *bucket, struct outbox *outbox)
 {
-	const struct dfg_transfer_key key = key_of(group, bucket, LAYOUT, (struct dfg_tree_node){0, 0});
+	const struct dfg_transfer_key key = dfg_direct_key(group, bucket, GROUP_LAYOUT, (struct dfg_tree_node){0, 0});
 	struct dfg_tensor layout;
 	DFG_TRY(dfg_direct_put_layout(bucket, &layout));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < group->members && !err; i++)
 		if (slice_of(group, group->member[i]) == DFG_NONE && !group->absent[group->member[i]])
-			err = post(group, outbox, group->member[i], &key, &layout);
+			err = dfg_direct_post(group, outbox, group->member[i], &key, &layout);
 	dfg_tensor_release(&layout);
 	return err;
 }
@@ -286,7 +311,7 @@ static struct dfg_err *read_layout(struct group_bucket *bucket, const struct gro
 static struct dfg_err *begin_slice(const struct dfg_group *group, struct group_bucket *bucket)
 {
 	uint32_t slice = slice_of(group, group->self);
-	if (slice == DFG_NONE)
+	if (slice == DFG_NONE || is_staged(group, bucket))
 		return NULL;
 	return dfg_bucket_begin_sum(group, bucket, &bucket->slice, length_of(group, bucket, slice));
 }
@@ -314,26 +339,49 @@ static void drop(struct group_bucket *bucket, size_t i)
 	bucket->early[i] = bucket->early[--bucket->earlies];
 }
 
-/* Takes the messages that have waited for this step. */
-static struct dfg_err *take_early(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
+/* Learns the bucket's shapes from the first owner, if no shard of this replica has rows. */
+static struct dfg_err *take_layout(struct dfg_group *group, struct group_bucket *bucket)
 {
 	uint64_t step = atomic_load(&group->number);
 	for (size_t i = 0; i < bucket->earlies && !bucket->across; i++) {
 		const struct group_message *early = &bucket->early[i];
-		if (early->message.key.step != step || early->message.key.iteration[PART] != LAYOUT ||
+		if (early->message.key.step != step || early->message.key.iteration[GROUP_PART] != GROUP_LAYOUT ||
 			slice_of(group, group->self) != DFG_NONE)
 			continue;
 		DFG_TRY(read_layout(bucket, early));
 		DFG_TRY(begin_bucket(group, bucket));
 	}
+	return NULL;
+}
+
+/* Takes the messages that have waited and need not wait longer; *out_any: there was one of this step. */
+static struct dfg_err *take_ready(
+	struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox, bool *out_any)
+{
+	uint64_t step = atomic_load(&group->number);
+	*out_any = false;
 	for (size_t i = bucket->earlies; i-- && bucket->across;) {
 		struct group_message *early = &bucket->early[i];
-		if (early->message.key.step > step)
+		bool now = early->message.key.step == step;
+		if (early->message.key.step > step ||
+			(now && is_staged(group, bucket) && dfg_staged_is_ahead(group, bucket, early)))
 			continue;
-		struct dfg_err *err = early->message.key.step == step ? take(group, bucket, early, outbox) : NULL;
+		struct dfg_err *err = now ? take(group, bucket, early, outbox) : NULL;
 		drop(bucket, i);
 		DFG_TRY(err);
+		*out_any |= now;
 	}
+	return NULL;
+}
+
+/* A message may be what others have waited for. */
+static struct dfg_err *take_early(struct dfg_group *group, struct group_bucket *bucket, struct outbox *outbox)
+{
+	bool any;
+	DFG_TRY(take_layout(group, bucket));
+	do
+		DFG_TRY(take_ready(group, bucket, outbox, &any));
+	while (any);
 	return NULL;
 }
 
@@ -351,7 +399,7 @@ static struct dfg_err *post_partial(struct dfg_group *group, struct group_bucket
 {
 	struct dfg_tensor message;
 	DFG_TRY(wrap_slice(group, bucket, slice, value, dfg_slice_first(group, bucket, slice), &message));
-	struct dfg_err *err = post(group, outbox, group->owner[slice], key, &message);
+	struct dfg_err *err = dfg_direct_post(group, outbox, group->owner[slice], key, &message);
 	dfg_tensor_release(&message);
 	return err;
 }
@@ -382,7 +430,7 @@ static struct dfg_err *send_partials(struct dfg_group *group, struct group_bucke
 	uint32_t self = slice_of(group, group->self);
 	for (size_t i = 0; i < sum->partials; i++) {
 		const struct dfg_partial *partial = &sum->partial[i];
-		const struct dfg_transfer_key key = key_of(group, bucket, PARTIAL, partial->node);
+		const struct dfg_transfer_key key = dfg_direct_key(group, bucket, GROUP_PARTIAL, partial->node);
 		for (uint32_t k = 0; k < group->owners; k++)
 			if (k != self)
 				DFG_TRY(post_partial(group, bucket, outbox, &key, partial->value, k));
@@ -401,7 +449,7 @@ struct dfg_err *dfg_direct_contributed(struct dfg_group *group, struct group_buc
 	if (all)
 		bucket->sent_ns = dfg_group_now(group);
 	if (all)
-		DFG_TRY(send_partials(group, bucket, outbox));
+		DFG_TRY((is_staged(group, bucket) ? dfg_staged_contributed : send_partials)(group, bucket, outbox));
 	return take_early(group, bucket, outbox);
 }
 
@@ -419,6 +467,7 @@ void dfg_direct_end(struct group_bucket *bucket)
 	dfg_tree_sum_give(&bucket->sum, bucket->gathered);
 	drop_rows(bucket);
 	bucket->gathered = NULL;
+	dfg_staged_end(bucket);
 	bucket->across = false;
 }
 
@@ -437,7 +486,8 @@ static struct dfg_err *deliver(
 	struct dfg_group *group, uint32_t from, struct dfg_message *message, struct outbox *outbox)
 {
 	struct group_bucket *bucket;
-	if (!group->peer || from >= group->replicas || from == group->self || message->dead || message->key.depth != FIELDS)
+	if (!group->peer || from >= group->replicas || from == group->self || message->dead ||
+		message->key.depth != GROUP_FIELDS)
 		return DFG_ERR(DFG_PROTOCOL, "an all-reduce from replica %u has an unknown form", from);
 	DFG_TRY(dfg_group_bucket(group, message->key.number, &bucket));
 	pthread_mutex_lock(&bucket->lock);
@@ -465,7 +515,7 @@ void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_messag
 	struct outbox outbox = {0};
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&group->lock);
-	bool is_known = message->key.depth == FIELDS;
+	bool is_known = message->key.depth == GROUP_FIELDS;
 	bool stale = is_known && (message->key.step <= group->last || dfg_direct_epoch(message) != group->epoch);
 	group->stale += stale;
 	pthread_mutex_unlock(&group->lock);
@@ -477,62 +527,6 @@ void dfg_group_deliver(struct dfg_group *group, uint32_t from, struct dfg_messag
 	dfg_tensor_release(&message->tensor);
 	if (err)
 		dfg_group_fail(group, err);
-}
-
-/* The replica that computes a shard. */
-static uint32_t replica_of(const struct dfg_group *group, uint32_t shard)
-{
-	for (uint32_t i = 0; i < group->members; i++) {
-		struct dfg_shard range = dfg_group_shards_of(group, group->member[i]);
-		if (shard >= range.first && shard < range.first + range.rows)
-			return group->member[i];
-	}
-	return group->member[0];
-}
-
-/* "shards 4-5 of replica 2": what a bucket waits for. */
-static void name_shards(const struct dfg_group *group, uint32_t first, char *out, size_t capacity)
-{
-	uint32_t replica = replica_of(group, first);
-	struct dfg_shard range = dfg_group_shards_of(group, replica);
-	int64_t last = range.first + range.rows - 1;
-	if (last > first)
-		snprintf(out, capacity, "shards %u-%lld of replica %u", first, (long long)last, replica);
-	else
-		snprintf(out, capacity, "shard %u of replica %u", first, replica);
-}
-
-static void name_missing(const struct dfg_group *group, const struct group_bucket *bucket, char *out, size_t capacity)
-{
-	uint32_t missing = bucket->across && bucket->slice.shards ? dfg_tree_sum_missing(&bucket->slice) : DFG_NONE;
-	struct shared_missing in_memory = {DFG_NONE, DFG_NONE};
-	if (bucket->shared)
-		in_memory = dfg_shared_missing(group, bucket);
-	if (in_memory.shard != DFG_NONE)
-		missing = in_memory.shard;
-	snprintf(out, capacity, "another replica");
-	if (missing < group->whole.shards) {
-		name_shards(group, missing, out, capacity);
-		return;
-	}
-	if (in_memory.owner != DFG_NONE)
-		snprintf(out, capacity, "the sum of replica %u", in_memory.owner);
-	for (uint32_t i = group->owners; bucket->across && !bucket->shared && i--;)
-		if (!bucket->arrived[i])
-			snprintf(out, capacity, "the sum of replica %u", group->owner[i]);
-}
-
-struct dfg_err *dfg_group_explain_wait(
-	const struct dfg_group *group, const struct group_bucket *bucket, double seconds, struct dfg_err *err)
-{
-	char missing[80], name[sizeof bucket->name + 8] = "";
-	name_missing(group, bucket, missing, sizeof missing);
-	if (*bucket->name)
-		snprintf(name, sizeof name, " ('%s')", bucket->name);
-	if (!err)
-		return DFG_ERR(
-			DFG_DEADLINE, "after %g s bucket %u%s still waits for %s", seconds, bucket->number, name, missing);
-	return dfg_err_that_waited(dfg_err_note(err, "bucket %u%s waited for %s", bucket->number, name, missing));
 }
 
 struct dfg_err *dfg_group_failure(struct dfg_group *group)

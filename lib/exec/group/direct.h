@@ -2,6 +2,12 @@
 
 #include "lib/exec/group/group_private.h"
 
+/* The messages of an all-reduce. */
+enum group_part { GROUP_PARTIAL, GROUP_RESULT, GROUP_LAYOUT, GROUP_STAGE };
+
+/* iteration[] of a message's key; of a stage, FIRST is its number and COUNT 0. */
+enum { GROUP_PART, GROUP_FIRST, GROUP_COUNT, GROUP_EPOCH, GROUP_FIELDS };
+
 /* Messages to send when no lock is held. */
 struct outbox {
 	struct group_message *message;
@@ -10,6 +16,17 @@ struct outbox {
 
 /* Sends the messages, and empties the outbox in any case. Takes err, and then sends nothing; returns it or its own. */
 DFG_MUST_CHECK struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, struct dfg_err *err);
+
+struct dfg_transfer_key dfg_direct_key(
+	const struct dfg_group *group, const struct group_bucket *bucket, enum group_part part, struct dfg_tree_node node);
+
+/* Adds a message; the tensor gets another reference. */
+DFG_MUST_CHECK struct dfg_err *dfg_direct_post(struct dfg_group *group, struct outbox *outbox, uint32_t to,
+	const struct dfg_transfer_key *key, const struct dfg_tensor *tensor);
+
+/* The bucket's result is there. Takes the sum, which is divided. */
+DFG_MUST_CHECK struct dfg_err *dfg_direct_finish(
+	struct dfg_group *group, struct group_bucket *bucket, struct dfg_buffer *sum);
 
 /*
  * The direct algorithm. Begins a bucket whose shapes were recorded; then, after each shard of this replica that was

@@ -83,6 +83,7 @@ static struct dfg_err *make_group(void *arg, const char *name, struct dfg_resour
 	group->resource = (struct dfg_resource){.kind = group_kind, .name = copy, .free = free_group};
 	atomic_init(&group->resource.refs, 1);
 	group->shard = group->whole = dfg_shard_of(0, 1, 1);
+	group->stages = DFG_ALGORITHM_DIRECT;
 	*out_resource = &group->resource;
 	return NULL;
 }
@@ -112,6 +113,11 @@ struct dfg_err *dfg_group_new(const struct dfg_link *const *link, uint32_t self,
 	}
 	*out_group = group;
 	return NULL;
+}
+
+void dfg_group_use(struct dfg_group *group, enum dfg_algorithm algorithm)
+{
+	group->asked = algorithm;
 }
 
 void dfg_group_free(struct dfg_group *group)

@@ -90,6 +90,33 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_new(const struct dfg_link *const *link,
 	enum dfg_denormals denormals, struct dfg_group **out_group);
 void dfg_group_free(struct dfg_group *group);
 
+/*
+ * How replicas reduce. Direct: each owns a slice of a bucket, receives the others' sums of it and returns the result. shm: in
+ * memory that they share. Halving: each exchanges half of what it still has to add with one other replica at a time: fewer
+ * messages, one after the other. Ring: each sends to the next one only; the order of its sums depends on the number of
+ * replicas, that of all others on the number of shards alone. Auto: shm where it can be, else halving where replicas are
+ * many, else direct.
+ */
+enum dfg_algorithm {
+	DFG_ALGORITHM_AUTO,
+	DFG_ALGORITHM_DIRECT,
+	DFG_ALGORITHM_SHM,
+	DFG_ALGORITHM_HALVING,
+	DFG_ALGORITHM_RING
+};
+
+/* How the steps that follow reduce dense buckets over links; auto is the default. Between steps. */
+void dfg_group_use(struct dfg_group *group, enum dfg_algorithm algorithm);
+
+/*
+ * The algorithm over links if that one is asked for: halving requires numbers of replicas and shards that are powers of two.
+ * Buckets of rows, and steps in which a shard has no rows, or some are not taken, are reduced directly.
+ */
+enum dfg_algorithm dfg_group_algorithm(enum dfg_algorithm asked, uint32_t replicas, uint32_t shards);
+
+/* The messages that a replica sends for a bucket, if it has one sum of its shards: direct, halving or ring. */
+uint32_t dfg_group_messages(enum dfg_algorithm algorithm, uint32_t replicas);
+
 /* The group becomes that of the session, whose group must not have been asked for before. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_share(struct dfg_group *group, struct dfg_state *state);
 
@@ -182,7 +209,8 @@ const char *dfg_group_stream(const struct dfg_group *group, size_t i);
  * of tensors of that dtype which takes `extent` elements, if every shard has rows.
  */
 uint64_t dfg_group_extent(enum dfg_dtype dtype, int64_t elements);
-uint64_t dfg_group_bytes(enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards);
+uint64_t dfg_group_bytes(
+	enum dfg_algorithm algorithm, enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards);
 
 /* The number of rows in a message, of `rows` of a table, from which on they are marked instead of numbered. */
 int64_t dfg_group_marked_from(int64_t rows);

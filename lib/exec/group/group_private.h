@@ -6,8 +6,8 @@
 #include "lib/exec/group/tree.h"
 
 /*
- * Internals of a group: group.c has the buckets and what one process adds, direct.c and shared.c the sums that several
- * replicas add together.
+ * Internals of a group: group.c has the buckets and what one process adds, direct.c, staged.c and shared.c the sums that
+ * several replicas add together.
  */
 
 /* A message that another replica has sent, or that is to be sent to it. */
@@ -44,6 +44,8 @@ struct group_bucket {
 	uint32_t row_slices;           /* length of that list */
 	bool *arrived;                 /* by owner */
 	uint32_t slices;               /* number of those that have arrived */
+	struct dfg_buffer *staged;     /* the sum in progress of a bucket that is reduced in stages; NULL: not begun */
+	uint32_t stage;                /* the one whose message it waits for */
 	struct group_message *early;   /* wait until this replica has begun the step and knows the bucket's shapes */
 	size_t earlies, early_capacity;
 	/* this replica's first and last contribution; when the sum was there; 0: not in this step */
@@ -89,6 +91,8 @@ struct dfg_group {
 	_Atomic uint64_t number;      /* of the step in progress; 0: none, or one of this process alone */
 	uint32_t *owner, owners;      /* replicas whose shards have rows, ascending: owner i owns slice i of a bucket */
 	uint32_t wanted;              /* shards of this replica that have rows */
+	enum dfg_algorithm asked;     /* by dfg_group_use() */
+	enum dfg_algorithm stages;    /* of the dense buckets of this step: direct, halving or ring */
 	uint32_t turn;                /* of the ranges of shards over the members, in this step */
 	uint64_t held_number;         /* of the step, while contributions are held */
 	bool *absent;                 /* by replica: it takes no part in this step */

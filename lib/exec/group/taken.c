@@ -1,4 +1,4 @@
-#include "lib/exec/group/direct.h"
+#include "lib/exec/group/staged.h"
 
 #include <string.h>
 
@@ -47,6 +47,7 @@ void dfg_group_find_owners(struct dfg_group *group)
 		if (dfg_group_count_shards(group, group->member[i]))
 			group->owner[group->owners++] = group->member[i];
 	group->wanted = group->peer ? dfg_group_count_shards(group, group->self) : 0;
+	group->stages = group->peer ? dfg_staged_choose(group) : DFG_ALGORITHM_DIRECT;
 }
 
 void dfg_group_hold(struct dfg_group *group)

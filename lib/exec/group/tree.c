@@ -120,6 +120,14 @@ static void add_f64(size_t n, double *restrict to, const double *restrict from)
 		to[i] += from[i];
 }
 
+void dfg_tree_add(enum dfg_dtype dtype, size_t count, void *to, const void *from)
+{
+	if (dtype == DFG_F64)
+		add_f64(count, to, from);
+	else
+		add_f32(count, to, from);
+}
+
 /* left + right: dense ones in left's buffer. Takes both. */
 static struct dfg_err *add_values(
 	struct dfg_tree_sum *sum, struct dfg_buffer *left, struct dfg_buffer *right, struct dfg_buffer **out_sum)
@@ -130,10 +138,7 @@ static struct dfg_err *add_values(
 		return NULL;
 	if (sum->by_rows)
 		return dfg_row_set_add(&type, left, right, out_sum);
-	if (sum->dtype == DFG_F64)
-		add_f64(sum->count, left->data, right->data);
-	else
-		add_f32(sum->count, left->data, right->data);
+	dfg_tree_add(sum->dtype, sum->count, left->data, right->data);
 	dfg_tree_sum_give(sum, right);
 	return NULL;
 }

@@ -13,6 +13,9 @@ struct dfg_tree_node {
 	uint32_t first, count;
 };
 
+/* Adds `count` elements of type f32 or f64 to others. */
+void dfg_tree_add(enum dfg_dtype dtype, size_t count, void *to, const void *from);
+
 /* The other child of a node's parent, and the parent. The node must be in the tree and must not be its root. */
 struct dfg_tree_node dfg_tree_sibling(uint32_t shards, struct dfg_tree_node node, struct dfg_tree_node *out_parent);
 
