@@ -1,5 +1,7 @@
 #include "lib/base/mem.h"
 
+#include "lib/base/mem_charge.h"
+
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -118,6 +120,33 @@ static void limit_drop(struct dfg_allocator *self, void *memory)
 	if (memory)
 		atomic_fetch_sub(&limit->used, malloc_usable_size(memory));
 	limit->inner->drop(limit->inner, memory);
+}
+
+/* NULL: the process has none. */
+static struct dfg_mem_limit *limit_of_process(void)
+{
+	return dfg_mem->take == limit_take ? (struct dfg_mem_limit *)dfg_mem : NULL;
+}
+
+/* Two threads that charge at the same time may not both pass. */
+bool dfg_mem_charge(size_t bytes)
+{
+	struct dfg_mem_limit *limit = limit_of_process();
+	if (!limit)
+		return true;
+	size_t used = atomic_load(&limit->used);
+	do
+		if (bytes > limit->limit || used > limit->limit - bytes)
+			return false;
+	while (!atomic_compare_exchange_weak(&limit->used, &used, used + bytes));
+	return true;
+}
+
+void dfg_mem_discharge(size_t bytes)
+{
+	struct dfg_mem_limit *limit = limit_of_process();
+	if (limit)
+		atomic_fetch_sub(&limit->used, bytes);
 }
 
 void dfg_mem_limit_init(struct dfg_mem_limit *limit, struct dfg_allocator *inner, size_t bytes)

@@ -93,3 +93,14 @@ for slowest in 0 1; do
 		has out '"hidden":'
 	done
 done
+
+# The memory that is shared, two contributions and a result of 4 MB each, counts against the limit of a worker.
+cat >large.dfg <<'END'
+input y: f32[n]
+param large: f32[1000000] = zeros
+output loss = mean((sum(large) - y) ** 2)
+END
+"$DFG" build large.dfg -o large.pb
+"$DFG" grad large.pb --loss loss --optimizer 'sgd(lr=0.1)' -o large-train.pb
+status 71 timeout 100 "$DFG" run large-train.pb --data y=@y.npy --batch 16 --target train --replicas 2 --hosts local:2 --memory-limit 11M
+has err 'bytes that replicas share to reduce gradients in'

@@ -319,6 +319,34 @@ static void a_place_is_the_memory_of_the_bucket(void **state)
 	replicas_end(&all.replicas);
 }
 
+/* Two replicas share two contributions and a result of a bucket of 1000000 f32; each counts all of it until it ends. */
+static void shared_memory_counts_against_the_limit(void **state)
+{
+	(void)state;
+	enum { SHARED = 3 * 4000000, SLACK = 1000000 };
+	struct dfg_mem_limit limit;
+	struct dfg_allocator *heap = dfg_mem;
+	struct dfg_shape large = DFG_SHAPE_VECTOR(1000000);
+	const struct dfg_bucket_layout layout = {.n = 1, .dtype = DFG_F32, .shape = &large};
+	struct replicas all;
+	dfg_mem_limit_init(&limit, heap, (size_t)1 << 30);
+	dfg_mem = &limit.base;
+	replicas_begin(&all, 2, DFG_KEEP);
+	size_t before = atomic_load(&limit.used);
+	for (uint32_t r = 2; r--;)
+		succeeds(dfg_group_lay_out(all.node[r].group, 1, 2, &layout, 1));
+	size_t used = atomic_load(&limit.used) - before;
+	assert_true(used >= 2 * SHARED && used < 2 * SHARED + SLACK);
+	succeeds(dfg_group_lay_out(all.node[0].group, 2, 2, &layout, 0)); /* another graph, without buckets */
+	assert_true(atomic_load(&limit.used) - before < SHARED + SLACK);
+	limit.limit = atomic_load(&limit.used) + SHARED - SLACK;
+	fails(dfg_group_lay_out(all.node[0].group, 3, 2, &layout, 1), DFG_MEMORY, "bytes that replicas share to reduce");
+	limit.limit = (size_t)1 << 30;
+	replicas_end(&all);
+	assert_true(atomic_load(&limit.used) <= before);
+	dfg_mem = heap;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +355,7 @@ int main(void)
 		cmocka_unit_test(a_loss_wakes_a_replica_that_sleeps),
 		cmocka_unit_test(lies_give_a_wrong_sum_or_none),
 		cmocka_unit_test(a_malformed_segment_is_refused),
+		cmocka_unit_test(shared_memory_counts_against_the_limit),
 		cmocka_unit_test(a_place_is_the_memory_of_the_bucket),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

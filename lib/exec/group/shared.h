@@ -36,6 +36,7 @@ struct group_shared {
 	uint64_t tag;          /* of the graph whose buckets it holds */
 	uint32_t shards;       /* number that it was laid out for */
 	size_t bytes, results; /* of the segment; of its first part: bells, marks, contributions */
+	size_t charged;        /* bytes that count against the limit of memory */
 	struct segment segment;
 	char *base;                /* the first part; NULL: not mapped yet */
 	struct segment_bell *bell; /* by replica */

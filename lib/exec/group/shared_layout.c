@@ -1,5 +1,7 @@
 #include "lib/exec/group/shared.h"
 
+#include "lib/base/mem_charge.h"
+
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,6 +32,7 @@ static void free_shared(struct group_shared *shared)
 	if (shared->base)
 		munmap(shared->base, shared->results);
 	dfg_segment_close(&shared->segment);
+	dfg_mem_discharge(shared->charged);
 	pthread_mutex_destroy(&shared->adding);
 	dfg_free(shared->node);
 	dfg_free(shared->first);
@@ -151,6 +154,15 @@ static struct dfg_err *new_shared(struct dfg_group *group, uint64_t tag, uint32_
 	return shared->bucket && shared->pending && shared->scratch ? NULL : dfg_no_memory("shared memory");
 }
 
+/* Each replica maps the whole segment. */
+static struct dfg_err *charge(struct group_shared *shared)
+{
+	if (!dfg_mem_charge(shared->bytes))
+		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes that replicas share to reduce gradients in", shared->bytes);
+	shared->charged = shared->bytes;
+	return NULL;
+}
+
 static struct dfg_err *make_layout(
 	struct dfg_group *group, uint64_t tag, uint32_t shards, const struct dfg_bucket_layout *bucket, size_t count)
 {
@@ -158,7 +170,8 @@ static struct dfg_err *make_layout(
 	DFG_TRY(lay_out_nodes(group, group->shared));
 	for (size_t i = 0; i < count; i++)
 		DFG_TRY(add_bucket(group, group->shared, &bucket[i]));
-	return lay_out(group, group->shared);
+	DFG_TRY(lay_out(group, group->shared));
+	return charge(group->shared);
 }
 
 static struct dfg_err *pass(struct dfg_group *group)
