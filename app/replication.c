@@ -170,7 +170,9 @@ static struct dfg_err *check_idle(const struct dfg_replication *replication)
 			"--%s requires two or more replicas and a --staleness of 1 or more: without them, updates "
 			"have only one order",
 			idle);
-	return idle ? DFG_ERR(DFG_USAGE, "--%s requires --sync quorum, not --sync %s", idle, sync) : NULL;
+	return idle ? DFG_ERR(DFG_USAGE, "--%s requires --sync quorum%s, not --sync %s", idle,
+					  replication->need ? "" : " or ssp", sync)
+				: NULL;
 }
 
 struct dfg_err *dfg_replication_check_run(

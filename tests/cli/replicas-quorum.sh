@@ -161,8 +161,8 @@ fails 2 '--emulate: compute must be fixed:T, lognormal:T,S or exponential:T, wit
 fails 2 '--emulate compute requires --replicas' --emulate compute=fixed:20ms --hosts local:2
 fails 2 '--need 3 is more than --replicas 2' --sync quorum --need 3 --replicas 2 --hosts local:2
 fails 2 '--need requires --sync quorum, not --sync allreduce' --need 1 --replicas 2 --hosts local:2
-fails 2 '--record requires --sync quorum' --record r --replicas 2 --hosts local:2
-fails 2 '--replay requires --sync quorum, not --sync ps' --sync ps --replay four.record --replicas 2 --hosts local:2
+fails 2 '--record requires --sync quorum or ssp, not --sync allreduce' --record r --replicas 2 --hosts local:2
+fails 2 '--replay requires --sync quorum or ssp, not --sync ps' --sync ps --replay four.record --replicas 2 --hosts local:2
 fails 2 'requires a shard for each replica: --shards is 4, --replicas 2' --sync quorum --need 1 --replicas 2 --shards 4 \
 	--hosts local:2
 fails 2 '--sync quorum requires --replicas, or --replay with --shards' --sync quorum --need 1 --shards 2
