@@ -2,6 +2,7 @@
  * Floats as elements of a quantised type and back (QuantizeV2, Dequantize), by the float values of two ends. The three
  * modes differ in the elements that the ends stand for, and in whether 0 is exactly one of the values.
  */
+#include "kernels/quantised_range.h"
 #include "kernels/shape_rules.h"
 #include "lib/graph/half.h"
 
@@ -29,45 +30,13 @@ struct type {
 
 static struct type type_of(enum dfg_dtype dtype)
 {
-	const int bits = 8 * (int)dfg_dtype_size(dtype);
-	const int64_t half = INT64_C(1) << (bits - 1);
-	return dtype == DFG_QU8 || dtype == DFG_QU16 ? (struct type){0, 2 * half - 1} : (struct type){-half, half - 1};
+	return (struct type){dfg_quantised_least(dtype), dfg_quantised_most(dtype)};
 }
 
 /* Half of the number of values if there are negative ones, by which MIN_COMBINED moves them. */
 static float half_range(const struct type *type)
 {
 	return type->least ? ((float)type->most - (float)type->least + 1) / 2 : 0;
-}
-
-static int64_t read_element(const struct dfg_tensor *tensor, int64_t i)
-{
-	switch (tensor->dtype) {
-	case DFG_QI8:
-		return ((const int8_t *)tensor->data)[i];
-	case DFG_QU8:
-		return ((const uint8_t *)tensor->data)[i];
-	case DFG_QI16:
-		return ((const int16_t *)tensor->data)[i];
-	case DFG_QU16:
-		return ((const uint16_t *)tensor->data)[i];
-	default:
-		return ((const int32_t *)tensor->data)[i];
-	}
-}
-
-static void write_element(struct dfg_tensor *tensor, int64_t i, int64_t value)
-{
-	switch (dfg_dtype_size(tensor->dtype)) {
-	case 1:
-		((uint8_t *)tensor->data)[i] = (uint8_t)value;
-		break;
-	case 2:
-		((uint16_t *)tensor->data)[i] = (uint16_t)value;
-		break;
-	default:
-		((uint32_t *)tensor->data)[i] = (uint32_t)value;
-	}
 }
 
 /* Elements are runs of `inner` elements; run r has the ends number r modulo count. */
@@ -173,7 +142,7 @@ static void encode_range(void *arg, int64_t first, int64_t last)
 	const struct encoder *work = arg;
 	for (int64_t i = first; i < last; i++) {
 		const struct encoding *by = &work->encoding[i / work->channels.inner % work->channels.count];
-		write_element(work->out, i, encode(work, by, work->x[i]));
+		dfg_quantised_write(work->out, i, encode(work, by, work->x[i]));
 	}
 }
 
@@ -305,7 +274,7 @@ static void decode_range(void *arg, int64_t first, int64_t last)
 	const struct decoder *work = arg;
 	for (int64_t i = first; i < last; i++) {
 		const struct decoding *by = &work->decoding[i / work->channels.inner % work->channels.count];
-		const float value = ((float)read_element(work->x, i) + by->before) * by->scale + by->after;
+		const float value = ((float)dfg_quantised_read(work->x, i) + by->before) * by->scale + by->after;
 		if (work->out->dtype == DFG_F32)
 			((float *)work->out->data)[i] = value;
 		else

@@ -19,3 +19,6 @@ Bitcast(u8([1, 2]), type = i32)                             : u8[2] does not end
 Cast([], DstT = i32)                                        = []
 Cast(f32(inf), DstT = f16)                                  = inf
 Cast(f32([0, nan, -1]), DstT = bool)                        = [false, true, true]
+# 255 * 2^14 is the value of the largest element of a sum of two operands up to 255, and 255 * 2^17 with a bias.
+Bitcast(QuantizedAdd(Bitcast(u8([1]), type = qu8), Bitcast(u8([1]), type = qu8), 0.0, 255.0, 0.0, 255.0).z, type = i32) = [1028]
+Bitcast(QuantizedBiasAdd(Bitcast(u8([[8]]), type = qu8), Bitcast(u8([16]), type = qu8), 0.0, 255.0, 0.0, 255.0, out_type = qi32).output, type = i32) = [[1542]]

@@ -93,10 +93,93 @@ def dequantize(r):
     return {"inputs": [x, *ends(r, x, axis)], "attrs": attrs, "cast": {0: kind}, "rtol": 1e-2 if half else 1e-5, "atol": 1e-5}
 
 
+def elements(r, kind, shape):
+    info = numpy.iinfo(TYPES[kind])
+    x = r.integers(info.min, info.max, shape, endpoint=True)
+    return (x // (1 << 12) if kind == "qint32" and r.random() < 0.5 else x).astype(TYPES[kind])
+
+
+def range_of(r, wide=1):
+    low, high = -abs(r.normal(0, 3)) * wide, abs(r.normal(0, 3)) * wide + 0.1
+    return [numpy.array(low, "f4"), numpy.array(high, "f4")]
+
+
+def dims(r, rank):
+    return [*map(int, r.integers(1, 6, rank))]
+
+
+def matmul(r):
+    n, k, m = dims(r, 3)
+    ta, tb = bool(r.integers(2)), bool(r.integers(2))
+    a, b = elements(r, "quint8", [k, n] if ta else [n, k]), elements(r, "quint8", [m, k] if tb else [k, m])
+    return {"inputs": [a, b, *range_of(r), *range_of(r)], "attrs": {"transpose_a": ta, "transpose_b": tb},
+            "cast": {0: "quint8", 1: "quint8"}, "rtol": 1e-6, "atol": 0}
+
+
+def convolution(r):
+    image, size = dims(r, 4), dims(r, 2)
+    size = [min(n, m) for n, m in zip(size, image[1:])]  # TensorFlow aborts at larger filters
+    attrs = {"strides": [1, *[int(r.integers(1, 3))] * 2, 1], "padding": str(r.choice(["SAME", "VALID"]))}
+    return {"inputs": [elements(r, "quint8", image), elements(r, "quint8", [*size, image[3], int(r.integers(1, 5))]),
+                       *range_of(r), *range_of(r)], "attrs": attrs, "cast": {0: "quint8", 1: "quint8"}, "rtol": 1e-6, "atol": 0}
+
+
+def joined(same):
+    def draw(r):
+        x = elements(r, "quint8", dims(r, int(r.integers(2 if same == "bias" else 1, 4))))
+        y = elements(r, "quint8", x.shape[-1:] if same == "bias" else x.shape if r.random() < 0.5 else x.shape[-1:])
+        attrs = {"out_type": "qint32"} if same == "bias" else {}
+        return {"inputs": [x, y, *range_of(r), *range_of(r)], "attrs": attrs, "cast": {0: "quint8", 1: "quint8"},
+                "rtol": 1e-6, "atol": 600 if same == "bias" else 300}  # TensorFlow adds in f32, whose steps are 256 there
+    return draw
+
+
+def relu(r):
+    kind = str(r.choice(["quint8", "qint32"]))
+    return {"inputs": [elements(r, kind, dims(r, 3)), *range_of(r)], "attrs": {"out_type": kind}, "cast": {0: kind},
+            "rtol": 1e-6, "atol": 0}
+
+
+def quantised_pool(r):
+    kind = str(r.choice(["quint8", "qint8"]))
+    attrs = {"ksize": [1, *dims(r, 2), 1], "strides": [1, *dims(r, 2), 1], "padding": str(r.choice(["SAME", "VALID"]))}
+    return {"inputs": [elements(r, kind, dims(r, 4)), *range_of(r)], "attrs": attrs, "cast": {0: kind}, "atol": 0}
+
+
+def narrowed(count):
+    def draw(r):
+        kind = str(r.choice(["quint8", "qint8"])) if count == 4 else "quint8"
+        inputs = [elements(r, "qint32", dims(r, 3)), *range_of(r, 1e3)] + (range_of(r, 100) if count == 4 else [])
+        return {"inputs": inputs, "attrs": {"out_type": kind} if count else {}, "cast": {0: "qint32"}, "atol": 1, "rtol": 1e-5}
+    return draw
+
+
+def quantised_concat(r):
+    shape, axis, n = dims(r, 3), int(r.integers(0, 3)), int(r.integers(2, 4))
+    parts = []
+    for _ in range(n):
+        shape[axis] = int(r.integers(1, 4))
+        parts.append(elements(r, "quint8", shape))
+    ranges = [range_of(r) for _ in range(n)]
+    return {"inputs": [numpy.array(axis, "i4"), parts, [a for a, _ in ranges], [b for _, b in ranges]], "const": (0,),
+            "cast": {1: "quint8"}, "atol": 1}
+
+
+def quantised_reshape(r):
+    shape = dims(r, 3)
+    return {"inputs": [elements(r, "quint8", shape), numpy.array([shape[0], -1], "i4"), *range_of(r)], "const": (1,),
+            "cast": {0: "quint8"}, "atol": 0}
+
+
 DRAWS = {"FakeQuantWithMinMaxArgs": args(False), "FakeQuantWithMinMaxArgsGradient": args(True),
          "FakeQuantWithMinMaxVars": variables(False, False), "FakeQuantWithMinMaxVarsGradient": variables(False, True),
          "FakeQuantWithMinMaxVarsPerChannel": variables(True, False),
          "FakeQuantWithMinMaxVarsPerChannelGradient": variables(True, True),
          "QuantizeAndDequantizeV2": and_dequantize(2),
          "QuantizeAndDequantizeV3": and_dequantize(3), "QuantizeAndDequantizeV4": and_dequantize(4),
-         "QuantizeAndDequantizeV4Grad": and_dequantize_gradient, "QuantizeV2": quantize, "Dequantize": dequantize}
+         "QuantizeAndDequantizeV4Grad": and_dequantize_gradient, "QuantizeV2": quantize, "Dequantize": dequantize,
+         "QuantizedMatMul": matmul, "QuantizedConv2D": convolution, "QuantizedAdd": joined("add"),
+         "QuantizedMul": joined("mul"), "QuantizedBiasAdd": joined("bias"), "QuantizedRelu": relu,
+         "QuantizedRelu6": relu, "QuantizedMaxPool": quantised_pool,
+         "QuantizedAvgPool": quantised_pool, "QuantizeDownAndShrinkRange": narrowed(2), "Requantize": narrowed(4),
+         "RequantizationRange": narrowed(0), "QuantizedConcat": quantised_concat, "QuantizedReshape": quantised_reshape}

@@ -102,6 +102,40 @@ def crop_boxes(r):
                        r.integers(0, max(1, x.shape[0]), n).astype("i4")], "rtol": 1e-3, "atol": 1e-2}
 
 
+def projection(version):
+    def draw(r):
+        x = images(r, r.choice(["f4", "f4", "f8", "u1", "i4", "i8"]))
+        n = x.shape[0] if r.random() < 0.5 else 1
+        affine = numpy.concatenate([r.normal([1, 0, 0, 0, 1, 0], [0.5, 0.5, 3, 0.5, 0.5, 3], (n, 6)),
+                                    r.normal(0, 0.05, (n, 2))], 1).astype("f4")
+        inputs = [x, affine, size(r)] + ([numpy.array(r.uniform(-3, 3), "f4")] if version == 3 and x.dtype != "u1" else
+                                         [numpy.array(2, "f4")] if version == 3 else [])
+        attrs = {"interpolation": str(r.choice(["NEAREST", "BILINEAR"])),
+                 "fill_mode": str(r.choice(["CONSTANT", "REFLECT", "WRAP", "NEAREST"]))}
+        return {"inputs": inputs, "attrs": attrs, "const": const(r, 2), "rtol": 1e-4, "atol": 1e-3}
+    return draw
+
+
+def drawn_boxes(version):
+    def draw(r):
+        channels, n = int(r.choice([1, 3, 4])), int(r.integers(1, 13))
+        shape = [int(r.integers(1, 4)), *map(int, r.integers(1, 9, 2)), channels]
+        made = numpy.stack([boxes(r, n) for _ in range(shape[0])])
+        colors = [array(r, [int(r.integers(0, 4)), int(r.choice([channels, 4]))])] if version == 2 else []
+        return {"inputs": [array(r, shape, r.choice(["f4", "f2"])), made, *colors], "rtol": 1e-3, "atol": 1e-3}
+    return draw
+
+
+def glimpse(r):
+    x = images(r, "f4")
+    attrs = {"centered": bool(r.integers(2)), "normalized": bool(r.integers(2)), "uniform_noise": False, "noise": "zero"}
+    return {"inputs": [x, r.integers(1, 9, 2).astype("i4"), r.uniform(-4, 4, (x.shape[0], 2)).astype("f4")],
+            "attrs": attrs, "const": const(r, 1)}
+
+
 DRAWS = {"ResizeBicubic": bicubic, "ResizeBicubicGrad": bicubic_grad, "ResizeArea": area, "ScaleAndTranslate": translate,
          "ScaleAndTranslateGrad": translate_grad, "CropAndResize": crop, "CropAndResizeGradImage": crop_image,
-         "CropAndResizeGradBoxes": crop_boxes}
+         "CropAndResizeGradBoxes": crop_boxes,
+         "ImageProjectiveTransformV2": projection(2), "ImageProjectiveTransformV3": projection(3),
+         "DrawBoundingBoxes": drawn_boxes(1), "DrawBoundingBoxesV2": drawn_boxes(2), "ExtractGlimpse": glimpse,
+         "ExtractGlimpseV2": glimpse}
