@@ -84,6 +84,11 @@ struct dfg_run {
 		uint64_t waits, waited_ns;
 	} staleness;
 	struct dfg_variables variables;
+	struct dfg_evaluated {
+		const char **name;
+		double *value;
+		uint32_t count;
+	} evaluated;            /* the scalars of the last evaluation, in the model's arena */
 	uint64_t loaded_step;   /* of the last checkpoint that `load` gave; 0: none */
 	struct dfg_feeds feeds; /* values of --feed and --seed, the same in each step */
 	struct dfg_edges fetch;

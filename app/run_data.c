@@ -253,6 +253,26 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 	return t->trains ? NULL : dfg_totals_add(&t->totals, &run->fetch, t->value, n ? n : 1, &t->aggregation);
 }
 
+/* Keeps the scalars of the evaluation for the caller of the run. */
+static struct dfg_err *keep_evaluated(struct training *t, const struct dfg_aggregation *means)
+{
+	struct dfg_evaluated *kept = &t->run->evaluated;
+	if (!kept->name) {
+		kept->name = dfg_arena_zeros(&t->run->model.arena, (size_t)means->count + 1, sizeof *kept->name);
+		kept->value = dfg_arena_zeros(&t->run->model.arena, (size_t)means->count + 1, sizeof *kept->value);
+	}
+	if (!kept->name || !kept->value)
+		return dfg_no_memory("the evaluation");
+	kept->count = 0;
+	for (uint32_t i = 0; i < means->count; i++) {
+		if (means->fetch[i].whole.shape.rank)
+			continue;
+		kept->name[kept->count] = t->evaluation.fetch.name[i];
+		kept->value[kept->count++] = dfg_aggregation_mean(means, i);
+	}
+	return NULL;
+}
+
 static struct dfg_err *evaluate(struct training *t)
 {
 	struct dfg_aggregation means = {0};
@@ -261,6 +281,8 @@ static struct dfg_err *evaluate(struct training *t)
 		err = dfg_metrics_eval(&t->metrics, t->at.step, t->at.epoch, &t->evaluation.fetch, &means);
 	if (!err)
 		err = dfg_best_see(&t->best, t->run, &means, t->at.step, &t->at.best);
+	if (!err)
+		err = keep_evaluated(t, &means);
 	t->watch->hide(t->watch->arg);
 	char when[40] = "";
 	if (t->run->options->eval_every > 0)

@@ -35,7 +35,8 @@ static const struct dfg_opt input_rows[] = {
 	{"partial", .flag = &O.partial, .help = "Initialise variables that SRC lacks, even if the step needs them."},
 	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first to set the variables."},
 	{"each", .takes = "NAME=@-", .text = &O.each, .help = "Run a step for each npy array on stdin."},
-	{"repeat", .takes = "N", .number = &O.repeat, .least = 1, .help = "Run N times and print the times."},
+	{"repeat", .takes = "N", .number = &O.repeat, .least = 1,
+		.help = "Run N times and print the times; train with N seeds and print mean and deviation."},
 	{"warmup", .takes = "W", .number = &O.warmup, .help = "Run W untimed steps first."},
 	{0},
 };
@@ -173,6 +174,27 @@ static struct dfg_err *check_needs(void)
 	return NULL;
 }
 
+static bool repeats_training(void)
+{
+	return O.repeat >= 0 && !O.warmup && O.data.count && O.target.count;
+}
+
+/* Each of several trainings would write what there is one of. */
+static struct dfg_err *check_seeds(void)
+{
+	const struct {
+		const char *option;
+		bool given;
+	} single[] = {{"save", O.save}, {"keep-best", O.keep_best}, {"checkpoint", O.checkpoint}, {"trace", O.trace},
+		{"record", dfg_shared.replication.record}, {"replay", dfg_shared.replication.replay}, {"stats", O.stats},
+		{"profile", O.profile}, {"explain", explain}, {"metrics -", O.metrics && !strcmp(O.metrics, "-")}};
+	for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+		if (single[i].given)
+			return DFG_ERR(
+				DFG_USAGE, "--%s is for one training and cannot be used with --repeat and --data", single[i].option);
+	return NULL;
+}
+
 /* Pairs of options that exclude each other. */
 static struct dfg_err *check_pairs(void)
 {
@@ -190,8 +212,13 @@ static struct dfg_err *check_pairs(void)
 	if (O.each && (has_data() || repeats))
 		return DFG_ERR(
 			DFG_USAGE, "--each cannot be used with --data, --steps or --repeat: its input decides the steps");
-	if (repeats && has_data())
-		return DFG_ERR(DFG_USAGE, "--repeat and --warmup time one step and cannot be used with --data or --steps");
+	if (repeats && has_data() && !repeats_training())
+		return DFG_ERR(DFG_USAGE,
+			"--repeat and --warmup time one step and cannot be used with --data or --steps, except --repeat in a "
+			"training, "
+			"which has --data and --target");
+	if (repeats_training())
+		return check_seeds();
 	if (O.checkpoint && O.data.count && !O.target.count)
 		return DFG_ERR(DFG_USAGE, "--checkpoint requires --target, which names the training node");
 	return NULL;
@@ -265,6 +292,8 @@ static struct dfg_err *run_graph(
 		.blocks = &dfg_shared.blocks,
 		.input = dfg_cmd_graph_input(),
 		.distributed = distributed};
+	if (repeats_training())
+		return dfg_run_seeds(path, &run, &O, &dfg_shared.execution.seed, out_status);
 	struct dfg_err *err = dfg_run_open(path, trace, &run);
 	if (!explains_in_json())
 		dfg_talk_lines(&run.explanation);

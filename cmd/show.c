@@ -237,6 +237,25 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	return arrays ? show_arrays(path, out) : show_graph(path, out);
 }
 
+/* Whether all operands are files of metrics, of which other choices than --svg are not asked for. */
+static struct dfg_err *are_metrics(char **operands, bool *out_are)
+{
+	*out_are = true;
+	for (; *operands && *out_are; operands++) {
+		struct dfg_blob blob;
+		*out_are = !is_read_once(*operands) && !dfg_is_directory(*operands) && strncmp(*operands, "std:", 4) != 0 &&
+				   !dfg_is_array_of_file(*operands);
+		if (!*out_are)
+			break;
+		DFG_TRY(dfg_blob_open(*operands, 0, &blob));
+		*out_are = dfg_is_metrics(&blob);
+		dfg_blob_close(&blob);
+		if (*out_are)
+			DFG_TRY(check_choices(*operands, METRICS));
+	}
+	return NULL;
+}
+
 /* Drawings and texts for people have no JSON form. */
 static struct dfg_err *check_json(char **operands)
 {
@@ -256,16 +275,19 @@ static struct dfg_err *show(char **operands, int *out_status)
 	(void)out_status;
 	show_options.several = operands[0] && operands[1];
 	DFG_TRY(check_forms());
-	if (show_options.svg && show_options.several)
-		return DFG_ERR(DFG_USAGE, "--svg: a picture shows one file, but there are several");
+	bool runs = false;
+	if (show_options.several && !dfg_globals.json)
+		DFG_TRY(are_metrics(operands, &runs));
+	if (show_options.svg && show_options.several && !runs)
+		return DFG_ERR(DFG_USAGE, "--svg: a picture shows one file, or several of metrics");
 	dfg_globals.usage = true;
 	DFG_TRY(dfg_show_job_check(&show_options));
 	dfg_globals.usage = false;
 	if (dfg_globals.json)
 		DFG_TRY(check_json(operands));
 	struct dfg_text out = {0};
-	struct dfg_err *err = NULL;
-	for (; *operands && !err; operands++)
+	struct dfg_err *err = runs ? dfg_show_runs(operands, show_options.svg, &out) : NULL;
+	for (; !runs && *operands && !err; operands++)
 		err = show_one(*operands, &out);
 	if (!err)
 		err = dfg_text_check(&out);

@@ -23,6 +23,9 @@ struct dfg_show_options {
 bool dfg_is_metrics(const struct dfg_blob *blob);
 DFG_MUST_CHECK struct dfg_err *dfg_show_metrics(const struct dfg_blob *blob, bool svg, struct dfg_text *out);
 
+/* Draws the curves of several such files, the same value of all in one picture. NULL ends the paths. */
+DFG_MUST_CHECK struct dfg_err *dfg_show_runs(char **paths, bool svg, struct dfg_text *out);
+
 /* Whether the file is a trace, as run --trace writes it. dfg_show_trace() adds its times up by op, node and thread. */
 bool dfg_is_trace(const struct dfg_blob *blob);
 DFG_MUST_CHECK struct dfg_err *dfg_show_trace(const struct dfg_blob *blob, struct dfg_text *out);
