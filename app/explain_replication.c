@@ -2,11 +2,14 @@
 #include "lib/base/plural.h"
 #include "lib/exec/group/group.h"
 
+#include <string.h>
+
 /* A bucket of a replicated graph: its rule and its tensors. */
 struct bucket_facts {
 	const struct dfg_node *start;
 	const char *rule;
 	enum dfg_dtype dtype;
+	bool is_adasum;
 	bool if_fetched;                /* its rows are reduced instead, unless it is fetched itself */
 	const struct dfg_shape *table;  /* of a gradient that stays rows; NULL: tensors are dense */
 	uint64_t number, bytes, extent; /* bytes of the tensors; extent: their elements as a sum has them; 0: of rows */
@@ -23,6 +26,9 @@ static struct bucket_facts facts_of(const struct dfg_facts *all, const struct df
 	struct bucket_facts facts = {.start = start, .rule = "mean", .dtype = dfg_facts_of(all, start->in[0])->dtype};
 	if (reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 3)
 		facts.rule = "sum";
+	if (reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 6)
+		facts.rule = "Adasum";
+	facts.is_adasum = !strcmp(facts.rule, "Adasum");
 	if (number && number->kind == DFG_ATTR_INT)
 		facts.number = (uint64_t)number->value.i;
 	const struct dfg_attr *table = dfg_node_attr(start, "table");
@@ -49,9 +55,13 @@ static enum dfg_algorithm over_links(const struct dfg_explained *e)
 /* The bytes that a step sends for a bucket, over all links; a server adds what its lanes have received. */
 static uint64_t sent_bytes(const struct dfg_explained *e, const struct bucket_facts *bucket)
 {
-	return e->servers || bucket->if_fetched
-			   ? 0
-			   : dfg_group_bytes(over_links(e), bucket->dtype, bucket->extent, e->replicas, e->shards);
+	const struct dfg_group_cost cost = {.algorithm = over_links(e),
+		.owner = bucket->is_adasum ? (uint32_t)(bucket->number % e->replicas) : DFG_NONE,
+		.dtype = bucket->dtype,
+		.extent = bucket->extent,
+		.replicas = e->replicas,
+		.shards = e->shards};
+	return e->servers || bucket->if_fetched ? 0 : dfg_group_bytes(&cost);
 }
 
 /* Tensor i of a bucket: the variable whose gradient it is. */

@@ -38,10 +38,16 @@ static struct dfg_err *parse_reduction(const char *text, enum dfg_reduction *out
 	*out_reduction = DFG_REDUCE_BY_LOSS;
 	if (!text)
 		return NULL;
-	*out_reduction = strcmp(text, "sum") ? DFG_REDUCE_MEAN : DFG_REDUCE_SUM;
-	if (strcmp(text, "sum") && strcmp(text, "mean"))
-		return DFG_ERR(DFG_USAGE, "--reduce must be mean or sum, not '%s'", text);
-	return NULL;
+	static const struct {
+		const char *name;
+		enum dfg_reduction reduction;
+	} known[] = {{"mean", DFG_REDUCE_MEAN}, {"sum", DFG_REDUCE_SUM}, {"adasum", DFG_REDUCE_ADASUM}};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(text, known[i].name)) {
+			*out_reduction = known[i].reduction;
+			return NULL;
+		}
+	return DFG_ERR(DFG_USAGE, "--reduce must be mean, sum or adasum, not '%s'", text);
 }
 
 struct dfg_err *dfg_replication_algorithm(const char *text, enum dfg_algorithm *out_algorithm)
@@ -311,13 +317,21 @@ struct dfg_err *dfg_replication_check_numbers(enum dfg_algorithm algorithm, uint
 		shards);
 }
 
-static struct dfg_err *check_algorithm(const struct dfg_replication *replication)
+static struct dfg_err *check_algorithm(const struct dfg_replication *replication, enum dfg_reduction reduction)
 {
 	uint32_t replicas = replication->n_replicas, shards = replication->n_shards;
 	enum dfg_algorithm asked = replication->all_reduce;
 	if (replicas < 2 && replication->algorithm)
 		return DFG_ERR(DFG_USAGE, "--algorithm requires --replicas: it is how replicas reduce");
 	DFG_TRY(dfg_replication_check_numbers(asked, replicas, shards));
+	if (reduction == DFG_REDUCE_ADASUM && shards & (shards - 1))
+		return DFG_ERR(DFG_DATA, "--reduce adasum requires a number of shards that is a power of two, not %u", shards);
+	if (reduction == DFG_REDUCE_ADASUM && (replication->async || replication->bound))
+		return DFG_ERR(DFG_USAGE, "--reduce adasum cannot be used with --sync %s, whose replicas update by themselves",
+			replication->sync);
+	if (reduction == DFG_REDUCE_ADASUM && asked != DFG_ALGORITHM_AUTO && asked != DFG_ALGORITHM_DIRECT)
+		return DFG_ERR(DFG_USAGE, "--algorithm %s cannot be used with --reduce adasum, which takes whole gradients",
+			replication->algorithm);
 	if (asked == DFG_ALGORITHM_RING && replication->min_replicas && replication->min_replicas < replicas)
 		return DFG_ERR(DFG_USAGE,
 			"--algorithm ring cannot be used with --min-replicas: its sums depend on how many replicas are left");
@@ -357,7 +371,7 @@ struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool 
 		return DFG_ERR(DFG_USAGE, "--%s requires --shards or --replicas", idle_option(replication));
 	replication->n_shards = shards ? (uint32_t)shards : 1;
 	replication->n_replicas = replicas ? (uint32_t)replicas : 1;
-	return check_algorithm(replication);
+	return check_algorithm(replication, reduction);
 }
 
 /* Passes the lines of a text to the report. */
@@ -415,7 +429,8 @@ struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication,
 	DFG_TRY(parse_bucket(replication->bucket, &options.bucket));
 	DFG_TRY(parse_reduction(replication->reduce, &options.reduction));
 	model->shards = replication->n_shards;
-	struct dfg_err *err = rewrite(&model->file.graph, &options, replication->all_reduce == DFG_ALGORITHM_SHM, keep);
+	bool dense = replication->all_reduce == DFG_ALGORITHM_SHM || options.reduction == DFG_REDUCE_ADASUM;
+	struct dfg_err *err = rewrite(&model->file.graph, &options, dense, keep);
 	if (!err)
 		err = dfg_text_check(&notes);
 	if (!err)

@@ -131,8 +131,10 @@ const struct dfg_opt dfg_replication_options[] = {
 				"by halves "
 				"that pairs exchange, or around a ring (auto: shm where possible, else direct, or halving for many "
 				"replicas)."},
-	{"reduce", .takes = "mean|sum", .text = &S.replication.reduce,
-		.help = "Take the mean or the sum of the shards' gradients (as the loss does of the batch)."},
+	{"reduce", .takes = "mean|sum|adasum", .text = &S.replication.reduce,
+		.help = "Take the mean or the sum of the shards' gradients, or their Adasum, which adds what differs in them "
+				"and averages "
+				"what is alike (the mean or the sum, as the loss does of the batch)."},
 	{"shard-variable", .takes = "PATTERN=K[,mod|div]", .list = &S.replication.parts,
 		.help = "Divide the rows of variables that match PATTERN, and of their slots, over K variables: row i is in "
 				"the one of number i mod K (mod), or each has a range of rows (div)."},

@@ -43,7 +43,8 @@ static struct dfg_err *start_run(struct dfg_kernel *ctx)
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
 	const struct dfg_contribution contribution = {
 		.bucket = number_of(attr[BUCKET].i),
-		.is_sum = attr[REDUCE].s.length == 3,   /* "sum" */
+		.is_sum = attr[REDUCE].s.length == 3 || attr[REDUCE].s.length == 6, /* "sum", "adasum" */
+		.is_adasum = attr[REDUCE].s.length == 6,
 		.is_share = attr[REDUCE].s.length == 5, /* "share" */
 		.tensor = (const struct dfg_tensor *const *)ctx->in,
 		.n = ctx->call->n_in,
@@ -54,10 +55,12 @@ static struct dfg_err *start_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Dfg_AllReduceStart = {
 	.name = "Dfg>AllReduceStart",
-	.doc = "contributes tensors to the mean or the sum over the shards of a batch; the ticket is the bucket's number",
+	.doc =
+		"contributes tensors to the mean, the sum or the Adasum over the shards of a batch; the ticket is the bucket's "
+		"number",
 	.sig = "<T: float|complex, N: int>(values: N * T) -> (ticket: i64)",
 	.attr = {[BUCKET] = "bucket: int >= 0",
-		[REDUCE] = "reduce: string = 'mean' in mean|sum|share",
+		[REDUCE] = "reduce: string = 'mean' in mean|sum|share|adasum",
 		[TENSORS] = "tensors: list(string) = []"},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_CONTRIBUTES,
 	.shape = start_shape,

@@ -61,6 +61,7 @@ static bool find_layout(struct dfg_worker *worker, const struct dfg_node *node, 
 	const struct dfg_attr *reduce = dfg_node_attr(node, "reduce");
 	out_layout->is_sum = reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 3;   /* "sum" */
 	out_layout->is_share = reduce && reduce->kind == DFG_ATTR_STRING && reduce->value.s.length == 5; /* "share" */
+	known &= !reduce || reduce->kind != DFG_ATTR_STRING || reduce->value.s.length != 6; /* "adasum", of whole tensors */
 	out_layout->number = (uint32_t)bucket_of(node);
 	out_layout->n = node->n_in;
 	out_layout->shape = shape;

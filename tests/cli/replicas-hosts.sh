@@ -51,6 +51,20 @@ for how in '2 --transport shm' '4 --transport libcurl'; do
 	train hosts --shards 4 --replicas "$1" --hosts "local:$1" --algorithm halving "$2" "$3" --epochs 2
 	same four hosts
 done
+# 32. Adasum combines in the order of the tree too: the same bits for each number of replicas.
+train combined --shards 4 --reduce adasum --epochs 2
+for how in '2 --transport shm' '3 --bucket 0' '4 --transport libcurl'; do
+	set -- $how
+	train hosts --shards 4 --replicas "$1" --hosts "local:$1" --reduce adasum "$2" "$3" --epochs 2
+	same combined hosts
+done
+never cmp -s four.safetensors combined.safetensors
+status 65 "$DFG" run train.pb --shards 3 --reduce adasum
+has err '--reduce adasum requires a number of shards that is a power of two, not 3'
+status 2 "$DFG" run train.pb --hosts local:2 --replicas 2 --reduce adasum --algorithm shm
+has err '--algorithm shm cannot be used with --reduce adasum'
+status 2 "$DFG" run train.pb --hosts local:2 --replicas 2 --reduce adasum --sync ssp --staleness 2
+has err '--reduce adasum cannot be used with --sync ssp'
 # A ring adds in an order of its own, in each run the same.
 for name in ring again; do
 	train "$name" --replicas 3 --hosts local:3 --algorithm ring --verify-replicas 1

@@ -195,6 +195,11 @@ static void replicas_that_hold_add_what_is_taken(void **state)
 	dfg_state_release(&alone);
 }
 
+static uint64_t bytes_of(enum dfg_algorithm algorithm, uint32_t replicas)
+{
+	return dfg_group_bytes(&(struct dfg_group_cost){algorithm, DFG_NONE, DFG_F32, 80 + 16, replicas, replicas});
+}
+
 /* 13. With a shard a replica, each element is sent once to its owner and once back to each: 2 (R - 1) buckets in all. */
 static void bytes_are_twice_the_bucket_for_each_other_replica(void **state)
 {
@@ -217,7 +222,7 @@ static void bytes_are_twice_the_bucket_for_each_other_replica(void **state)
 			}
 		assert_int_equal(messages, 2 * count * (count - 1));
 		assert_int_equal(dfg_group_extent(DFG_F32, 77), 80);
-		assert_int_equal(bytes, dfg_group_bytes(DFG_ALGORITHM_DIRECT, DFG_F32, 80 + 16, count, count));
+		assert_int_equal(bytes, bytes_of(DFG_ALGORITHM_DIRECT, count));
 		assert_int_equal(bytes, 2 * (count - 1) * (80 + 16) * 4); /* 77 and 15 elements, in lines of 16 */
 		for (int i = 0; i < TENSORS; i++)
 			dfg_tensor_release(&wanted[i]);
@@ -294,7 +299,7 @@ static void halving_sends_to_few(void **state)
 		assert_int_equal(sent(&all, r, r ^ 2).bytes, 2 * 24 * 4);
 		assert_int_equal(sent(&all, r, r ^ 3).messages, 0);
 	}
-	assert_int_equal(dfg_group_bytes(DFG_ALGORITHM_HALVING, DFG_F32, 96, 4, 4), 4 * 2 * (48 + 24) * 4);
+	assert_int_equal(bytes_of(DFG_ALGORITHM_HALVING, 4), 4 * 2 * (48 + 24) * 4);
 	for (int i = 0; i < TENSORS; i++)
 		dfg_tensor_release(&wanted[i]);
 	replicas_end(&all);
@@ -380,6 +385,74 @@ static void a_stage_that_does_not_fit_fails_the_step(void **state)
 		dfg_group_end(all.node[0].group);
 		replicas_end(&all);
 	}
+}
+
+/* Tensors of two elements, two in a bucket, of each shard; and the result, computed by hand from the formula. */
+struct pair {
+	float in[4][2][2], out[2][2];
+	uint32_t shards;
+};
+
+static const struct pair pairs[] = {
+	{{{{3, -5}, {0, 7}}, {{3, -5}, {0, 7}}}, {{3, -5}, {0, 7}}, 2},            /* equal gradients: themselves */
+	{{{{2, 0}, {0, 1}}, {{0, 3}, {4, 0}}}, {{2, 3}, {4, 1}}, 2},               /* orthogonal ones: their sum */
+	{{{{2, 0}, {1, 1}}, {{1, 0}, {-1, -1}}}, {{1.5, 0}, {0, 0}}, 2},           /* parallel: 2 (1 - 2/8) + 1 (1 - 2/2) */
+	{{{{0, 0}, {0, 0}}, {{1, 2}, {0, 0}}}, {{1, 2}, {0, 0}}, 2},               /* one of zeros counts for nothing */
+	{{{{4, 0}, {0, 1}}, {{0, 4}, {0, 1}}, {{8, 0}, {2, 0}}, {{8, 0}, {2, 0}}}, /* then 1/2 (4, 4) + 3/4 (8, 0) */
+		{{8, 2}, {2, 1}}, 4},
+};
+
+static void contribute_pair(struct dfg_group *group, const struct pair *pair, const struct dfg_shard *shard)
+{
+	struct dfg_tensor tensor[2];
+	const struct dfg_tensor *list[2] = {&tensor[0], &tensor[1]};
+	for (int i = 0; i < 2; i++) {
+		succeeds(dfg_tensor_new(DFG_F32, &DFG_SHAPE_VECTOR(2), &tensor[i]));
+		memcpy(tensor[i].data, pair->in[shard->number][i], sizeof pair->in[0][i]);
+	}
+	dfg_group_enter(group, shard);
+	succeeds(dfg_group_contribute(
+		group, &(struct dfg_contribution){.bucket = 1, .is_sum = true, .is_adasum = true, .tensor = list, .n = 2}));
+	dfg_group_enter(group, NULL);
+	dfg_tensor_release(&tensor[0]);
+	dfg_tensor_release(&tensor[1]);
+}
+
+static void has_result(struct dfg_group *group, const struct pair *pair)
+{
+	struct dfg_tensor got;
+	for (uint32_t i = 0; i < 2; i++) {
+		succeeds(dfg_group_result(group, 1, i, &got));
+		assert_memory_equal(got.data, pair->out[i], sizeof pair->out[i]);
+		dfg_tensor_release(&got);
+	}
+}
+
+/* 32. On each number of replicas, whatever algorithm was asked for, with the weights of unequal shards left out. */
+static void adasum_of_pairs(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
+		for (uint32_t count = 2; count <= pairs[p].shards; count++) {
+			struct replicas all;
+			replicas_begin(&all, count, DFG_KEEP);
+			use(&all, p % 2 ? DFG_ALGORITHM_HALVING : DFG_ALGORITHM_DIRECT);
+			for (uint32_t r = 0; r < count; r++) {
+				struct dfg_shard range = dfg_group_range(r, count, pairs[p].shards);
+				const struct dfg_group_step at = {.number = 1, .shards = pairs[p].shards, .batch = 7};
+				succeeds(dfg_group_join(all.node[r].group, &at));
+				for (int64_t j = range.first; j < range.first + range.rows; j++) {
+					struct dfg_shard shard = dfg_shard_of((uint32_t)j, pairs[p].shards, 7);
+					contribute_pair(all.node[r].group, &pairs[p], &shard);
+				}
+			}
+			for (uint32_t r = 0; r < count; r++) {
+				succeeds(dfg_group_wait(all.node[r].group, 1, 60));
+				has_result(all.node[r].group, &pairs[p]);
+				dfg_group_end(all.node[r].group);
+			}
+			replicas_end(&all);
+		}
 }
 
 static void a_wait_names_what_is_missing(void **state)
@@ -494,6 +567,7 @@ int main(void)
 		cmocka_unit_test(a_ring_adds_from_one_to_the_next),
 		cmocka_unit_test(an_algorithm_is_chosen_by_the_numbers),
 		cmocka_unit_test(a_stage_that_does_not_fit_fails_the_step),
+		cmocka_unit_test(adasum_of_pairs),
 		cmocka_unit_test(a_wait_names_what_is_missing),
 		cmocka_unit_test(an_epoch_has_other_members),
 		cmocka_unit_test(lies_fail_the_step),

@@ -24,18 +24,21 @@ uint64_t dfg_group_extent(enum dfg_dtype dtype, int64_t elements)
  * Directly each replica sends its subtrees' sums of the slices of others, and its own slice's sum to all others. In stages,
  * each element is sent by all replicas but one, in either phase.
  */
-uint64_t dfg_group_bytes(
-	enum dfg_algorithm algorithm, enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards)
+uint64_t dfg_group_bytes(const struct dfg_group_cost *cost)
 {
-	uint64_t elements = algorithm == DFG_ALGORITHM_DIRECT ? 0 : 2 * (replicas - 1) * extent;
-	for (uint32_t r = 0; r < replicas && algorithm == DFG_ALGORITHM_DIRECT; r++) {
+	const uint32_t replicas = cost->replicas, shards = cost->shards;
+	const bool direct = cost->algorithm == DFG_ALGORITHM_DIRECT || cost->owner != DFG_NONE;
+	uint64_t extent = cost->extent, elements = direct ? 0 : 2 * (replicas - 1) * extent;
+	for (uint32_t r = 0; r < replicas && direct; r++) {
 		struct dfg_shard range = dfg_group_range(r, replicas, shards);
 		uint64_t slice = (uint64_t)((unsigned __int128)extent * (r + 1) / replicas) -
 						 (uint64_t)((unsigned __int128)extent * r / replicas);
+		if (cost->owner != DFG_NONE)
+			slice = r == cost->owner ? extent : 0;
 		elements += dfg_tree_cover(shards, (uint32_t)range.first, (uint32_t)range.rows, NULL) * (extent - slice) +
 					(replicas - 1) * slice;
 	}
-	return elements * dfg_dtype_size(dfg_bucket_sum_dtype(dtype));
+	return elements * dfg_dtype_size(dfg_bucket_sum_dtype(cost->dtype));
 }
 
 int64_t dfg_group_marked_from(int64_t rows)
@@ -94,6 +97,8 @@ void dfg_bucket_begin_own(
 	dfg_tree_sum_begin(sum, group->whole.shards, dfg_bucket_sum_dtype(bucket->dtype), count);
 	if (bucket->indices)
 		dfg_tree_sum_by_rows(sum, dfg_bucket_row_type(bucket).width);
+	else if (bucket->is_adasum && count)
+		dfg_tree_sum_by_adasum(sum, bucket->offset, bucket->n);
 }
 
 struct dfg_err *dfg_bucket_begin_sum(

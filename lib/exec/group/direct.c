@@ -68,9 +68,11 @@ struct dfg_err *dfg_outbox_send(struct dfg_group *group, struct outbox *outbox, 
 	return err;
 }
 
-/* The slice's first element; that of slice `owners` is the bucket's end. */
+/* The inner products of an Adasum are of whole tensors: one owner has all of a bucket, another one of the next. */
 size_t dfg_slice_first(const struct dfg_group *group, const struct group_bucket *bucket, uint32_t slice)
 {
+	if (bucket->is_adasum)
+		return slice > bucket->number % group->owners ? bucket->sum.count : 0;
 	return (size_t)((unsigned __int128)bucket->sum.count * slice / group->owners);
 }
 
@@ -261,7 +263,7 @@ static struct dfg_err *take_result(struct dfg_group *group, struct group_bucket 
 /* Whether a bucket is reduced in stages: a dense one, in a step that reduces so. */
 static bool is_staged(const struct dfg_group *group, const struct group_bucket *bucket)
 {
-	return group->stages != DFG_ALGORITHM_DIRECT && !bucket->indices;
+	return group->stages != DFG_ALGORITHM_DIRECT && !bucket->indices && !bucket->is_adasum;
 }
 
 static struct dfg_err *take(

@@ -4,7 +4,8 @@
  * The shapes of a bucket as a message, a vector of i64: dtype, rule, type of the numbers of rows, number of tensors; then of
  * each its rank and extents.
  */
-enum { DTYPE, IS_SUM, INDICES, TENSORS, HEAD };
+enum { DTYPE, RULE, INDICES, TENSORS, HEAD };
+enum { MEAN, SUM, ADASUM };
 
 struct dfg_err *dfg_direct_put_layout(const struct group_bucket *bucket, struct dfg_tensor *out_layout)
 {
@@ -14,7 +15,7 @@ struct dfg_err *dfg_direct_put_layout(const struct group_bucket *bucket, struct 
 	DFG_TRY(dfg_tensor_new(DFG_I64, &DFG_SHAPE_VECTOR((int64_t)count), out_layout));
 	int64_t *at = out_layout->data;
 	at[DTYPE] = bucket->dtype;
-	at[IS_SUM] = bucket->is_sum;
+	at[RULE] = bucket->is_adasum ? ADASUM : bucket->is_sum ? SUM : MEAN;
 	at[INDICES] = bucket->indices;
 	at[TENSORS] = bucket->n;
 	at += HEAD;
@@ -63,7 +64,8 @@ struct dfg_err *dfg_direct_get_layout(struct group_bucket *bucket, const struct 
 	struct dfg_err *err = shape ? NULL : dfg_no_memory("a bucket");
 	for (uint32_t i = 0; i < n && !err && *out_fits; i++)
 		*out_fits = read_shape(&at, head + fields, (enum dfg_dtype)head[DTYPE], &shape[i]);
-	bucket->is_sum = head[IS_SUM] == 1;
+	bucket->is_sum = head[RULE] != MEAN;
+	bucket->is_adasum = head[RULE] == ADASUM;
 	if (!err && *out_fits)
 		err = dfg_bucket_lay_out_shapes(bucket, (enum dfg_dtype)head[DTYPE], (enum dfg_dtype)head[INDICES], shape, n);
 	dfg_free(shape);

@@ -369,6 +369,7 @@ static struct dfg_err *begin_bucket(struct dfg_group *group, struct group_bucket
 	bucket->ready_ns = dfg_group_now(group);
 	bucket->is_sum = contribution->is_sum;
 	bucket->is_share = contribution->is_share;
+	bucket->is_adasum = contribution->is_adasum;
 	note_name(bucket, contribution->names);
 	if (bucket->shared && dfg_group_is_across(group))
 		return dfg_shared_begin(group, bucket);

@@ -57,7 +57,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_group_commit(struct dfg_group *group);
 struct dfg_contribution {
 	uint32_t bucket;
 	bool is_sum;
-	bool is_share; /* of a mean: divided by the rows of the whole batch, whichever shards count */
+	bool is_share;  /* of a mean: divided by the rows of the whole batch, whichever shards count */
+	bool is_adasum; /* and a sum: combined by Adasum in the order of the tree, for 2^n shards; dense */
 	const struct dfg_tensor *const *tensor;
 	uint32_t n;
 	/*
@@ -204,13 +205,18 @@ uint64_t dfg_group_stale(struct dfg_group *group);
 /* The name of stream i that this step has drawn from; NULL: there are fewer. */
 const char *dfg_group_stream(const struct dfg_group *group, size_t i);
 
-/*
- * The elements of a sum that a tensor of that many elements takes; the bytes that all replicas together send for a bucket
- * of tensors of that dtype which takes `extent` elements, if every shard has rows.
- */
+/* The elements of a sum that a tensor of that many elements takes. */
 uint64_t dfg_group_extent(enum dfg_dtype dtype, int64_t elements);
-uint64_t dfg_group_bytes(
-	enum dfg_algorithm algorithm, enum dfg_dtype dtype, uint64_t extent, uint32_t replicas, uint32_t shards);
+
+/* The bytes that all replicas together send for a bucket, if every shard has rows. */
+struct dfg_group_cost {
+	enum dfg_algorithm algorithm; /* direct, halving or ring */
+	uint32_t owner;       /* of all of an Adasum: number of the bucket modulo that of replicas; DFG_NONE: it is a sum */
+	enum dfg_dtype dtype; /* of the tensors */
+	uint64_t extent;      /* elements of the sum */
+	uint32_t replicas, shards;
+};
+uint64_t dfg_group_bytes(const struct dfg_group_cost *cost);
 
 /* The number of rows in a message, of `rows` of a table, from which on they are marked instead of numbered. */
 int64_t dfg_group_marked_from(int64_t rows);

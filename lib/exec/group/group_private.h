@@ -18,10 +18,10 @@ struct group_message {
 
 struct group_bucket {
 	uint32_t number;
-	char name[64];                /* of its first tensor, for messages; "": not known */
-	pthread_mutex_t lock;         /* guards all fields while the bucket is reduced across replicas */
-	bool begun, is_sum, is_share; /* the rule as in struct dfg_contribution */
-	enum dfg_dtype dtype;         /* of the tensors */
+	char name[64];                           /* of its first tensor, for messages; "": not known */
+	pthread_mutex_t lock;                    /* guards all fields while the bucket is reduced across replicas */
+	bool begun, is_sum, is_share, is_adasum; /* the rule as in struct dfg_contribution */
+	enum dfg_dtype dtype;                    /* of the tensors */
 	struct dfg_shape *shape;
 	size_t *offset; /* by tensor, in elements or rows of the sum; one more entry than tensors */
 	uint32_t n;

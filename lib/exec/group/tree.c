@@ -1,5 +1,7 @@
 #include "lib/exec/group/tree.h"
 
+#include "lib/exec/group/adasum.h"
+
 static uint32_t left_of(uint32_t count)
 {
 	uint32_t left = 1;
@@ -78,6 +80,7 @@ void dfg_tree_sum_begin(struct dfg_tree_sum *sum, uint32_t shards, enum dfg_dtyp
 	sum->dtype = dtype;
 	sum->count = count;
 	sum->by_rows = false;
+	sum->tensor = NULL;
 }
 
 void dfg_tree_sum_by_rows(struct dfg_tree_sum *sum, size_t width)
@@ -85,6 +88,12 @@ void dfg_tree_sum_by_rows(struct dfg_tree_sum *sum, size_t width)
 	drop_spares(sum);
 	sum->by_rows = true;
 	sum->width = width;
+}
+
+void dfg_tree_sum_by_adasum(struct dfg_tree_sum *sum, const size_t *tensor, uint32_t tensors)
+{
+	sum->tensor = tensor;
+	sum->tensors = tensors;
 }
 
 void dfg_tree_sum_release(struct dfg_tree_sum *sum)
@@ -128,6 +137,15 @@ void dfg_tree_add(enum dfg_dtype dtype, size_t count, void *to, const void *from
 		add_f32(count, to, from);
 }
 
+static void add_adasum(const struct dfg_tree_sum *sum, char *to, const char *from)
+{
+	const size_t size = dfg_dtype_size(sum->dtype);
+	for (uint32_t i = 0; i < sum->tensors; i++) {
+		const size_t first = sum->tensor[i];
+		dfg_adasum(sum->dtype, sum->tensor[i + 1] - first, to + first * size, from + first * size);
+	}
+}
+
 /* left + right: dense ones in left's buffer. Takes both. */
 static struct dfg_err *add_values(
 	struct dfg_tree_sum *sum, struct dfg_buffer *left, struct dfg_buffer *right, struct dfg_buffer **out_sum)
@@ -138,7 +156,10 @@ static struct dfg_err *add_values(
 		return NULL;
 	if (sum->by_rows)
 		return dfg_row_set_add(&type, left, right, out_sum);
-	dfg_tree_add(sum->dtype, sum->count, left->data, right->data);
+	if (sum->tensor)
+		add_adasum(sum, left->data, right->data);
+	else
+		dfg_tree_add(sum->dtype, sum->count, left->data, right->data);
 	dfg_tree_sum_give(sum, right);
 	return NULL;
 }

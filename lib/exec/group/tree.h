@@ -38,6 +38,8 @@ struct dfg_tree_sum {
 	size_t width;         /* of a set: elements of a row */
 	enum dfg_dtype dtype; /* of the elements: f32 or f64 */
 	size_t count;         /* elements of each contribution; rows of the table, if it is by rows */
+	const size_t *tensor; /* of an Adasum: the first element of each tensor, and the end; borrowed. NULL: a plain sum */
+	uint32_t tensors;
 	struct dfg_partial {
 		struct dfg_tree_node node;
 		struct dfg_buffer *value; /* NULL: none of the node's shards has rows */
@@ -53,6 +55,9 @@ void dfg_tree_sum_release(struct dfg_tree_sum *sum);
 
 /* The sum that has begun is of sets of rows of that many elements. */
 void dfg_tree_sum_by_rows(struct dfg_tree_sum *sum, size_t width);
+
+/* Values of the sum that has begun, dense ones, are combined by Adasum, each tensor by itself. */
+void dfg_tree_sum_by_adasum(struct dfg_tree_sum *sum, const size_t *tensor, uint32_t tensors);
 
 /* A buffer for a dense contribution, contents undefined. */
 DFG_MUST_CHECK struct dfg_err *dfg_tree_sum_buffer(struct dfg_tree_sum *sum, struct dfg_buffer **out_buffer);

@@ -128,6 +128,8 @@ static struct dfg_err *collect(struct replicate *r, uint32_t bucket, struct cont
 
 const char *dfg_replicate_rule(const struct replicate *r, bool is_sum, bool is_state)
 {
+	if (r->options->reduction == DFG_REDUCE_ADASUM && !is_state)
+		return "adasum";
 	return is_sum ? "sum" : r->options->partial && !is_state ? "share" : "mean";
 }
 

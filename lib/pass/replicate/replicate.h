@@ -18,6 +18,7 @@ enum dfg_reduction {
 	DFG_REDUCE_BY_LOSS, /* mean if the loss is a mean over the batch, sum if it is a sum */
 	DFG_REDUCE_MEAN,
 	DFG_REDUCE_SUM,
+	DFG_REDUCE_ADASUM, /* of gradients, each in tensors of its own; other values are averaged */
 };
 
 struct dfg_replicate_options {
