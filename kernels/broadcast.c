@@ -42,6 +42,15 @@ static struct dfg_err *broadcast_to_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
+/* The first dimension is the number of rows: they are all the same if the input's has one row, or none. */
+static const char *broadcast_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	const struct dfg_shape *in = node->in[0];
+	int64_t rank = dfg_length_of(node, 1);
+	bool repeats = by_row == 2 && rank > 0 && in->rank >= 0 && (in->rank < rank || in->dim[0] == 1);
+	return repeats ? NULL : "it repeats rows";
+}
+
 const struct dfg_op dfg_op_BroadcastTo = {
 	.name = "BroadcastTo",
 	.doc = "input repeated along its dimensions of 1, and along new ones in front, to the shape",
@@ -49,6 +58,7 @@ const struct dfg_op dfg_op_BroadcastTo = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.means = DFG_MEANS_REPEATED,
 	.shape = broadcast_to_shape,
+	.rows = broadcast_rows,
 	.gradient = "dinput = Reshape(Sum(doutput, BroadcastGradientArgs(Shape(output), Shape(input)).r1), Shape(input))",
 	.run = broadcast_to_run,
 };
@@ -190,7 +200,9 @@ static struct dfg_err *tile_run(struct dfg_kernel *ctx)
  */
 static const char *tile_rows(const struct dfg_infer *node, uint64_t by_row)
 {
-	return by_row == 1 && dfg_int_of(node, 1, 0) == 1 ? NULL : "it may repeat the batch";
+	bool is_batch = by_row == 1 && dfg_int_of(node, 1, 0) == 1;
+	bool repeats_one = by_row == 2 && dfg_length_of(node, 1) > 0 && node->in[0]->rank > 0 && node->in[0]->dim[0] == 1;
+	return is_batch || repeats_one ? NULL : "it may repeat the batch";
 }
 
 const struct dfg_op dfg_op_Tile = {

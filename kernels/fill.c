@@ -38,6 +38,12 @@ static struct dfg_err *fill_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
+/* The first dimension is the number of rows: they are all the same. */
+static const char *fill_rows(const struct dfg_infer *node, uint64_t by_row)
+{
+	return by_row == 1 && dfg_length_of(node, 0) > 0 ? NULL : "its value depends on the number of rows";
+}
+
 const struct dfg_op dfg_op_Fill = {
 	.name = "Fill",
 	.doc = "a tensor of the given dimensions, every element of which is value",
@@ -45,6 +51,7 @@ const struct dfg_op dfg_op_Fill = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = fill_shape,
 	.known = fill_known,
+	.rows = fill_rows,
 	.gradient = "dvalue = Sum(doutput, Range(0, Rank(doutput), 1))",
 	.run = fill_run,
 };

@@ -89,7 +89,11 @@ static const char *reshape_rows(const struct dfg_infer *node, uint64_t by_row)
 {
 	const struct dfg_shape *in = node->in[0], *out = &node->out[0];
 	int64_t before = 1, after = 1;
-	if (by_row != 1 || in->rank < 1 || out->rank < 1 || dfg_int_of(node, 1, 0) >= 0)
+	bool is_count = by_row == 3 && dfg_length_of(node, 1) > 0; /* the shape begins with the number of rows */
+	for (int d = 1; is_count && d < out->rank; d++)
+		if (dfg_int_of(node, 1, d) == -1)
+			return NULL;
+	if (!(by_row == 1 || is_count) || in->rank < 1 || out->rank < 1 || dfg_int_of(node, 1, 0) >= 0)
 		return "its shape fixes or depends on the number of rows";
 	for (int d = 1; d < in->rank; d++)
 		if (in->dim[d] < 0 || __builtin_mul_overflow(before, in->dim[d], &before))

@@ -371,10 +371,10 @@ struct dfg_op {
 	struct dfg_err *(*known)(struct dfg_infer *node);
 
 	/*
-	 * Whether rows are independent, for nodes with an input that depends on the batch: row r of each output, its slice at
-	 * r of axis 0, depends on row r of the inputs in by_row (bit i: input i) and on all of the other inputs, and has the
-	 * bits that it has in a batch of one row. node->out are the inferred shapes. NULL, or the reason why not. Elementwise
-	 * ops and reductions have a common rule (lib/pass/verify/row_independence.h); other ops without `rows` mix them.
+	 * Whether rows are independent: row r of each output, its slice at r of axis 0, depends on row r of the inputs in by_row
+	 * (bit i: input i) and on all of the other inputs, and has the bits of a batch of one row. A bit may also be of a vector
+	 * of known length whose first element is the number of rows. NULL, or the reason why not. Elementwise ops and
+	 * reductions have a common rule (lib/pass/verify/row_independence.h); other ops without `rows` mix them.
 	 */
 	const char *(*rows)(const struct dfg_infer *node, uint64_t by_row);
 

@@ -48,6 +48,11 @@ output outer = Einsum([h, table], equation = "bi,ji->bj") + Einsum([table, h], e
 output diagonal = Einsum([Einsum([cut, cut], equation = "bij,bkj->bik")], equation = "bii->bi")
 output flat_product = BatchMatMulV2(h, table, adj_y = true)
 output branched = if sum(table) > 0 { h * 3 } else { -h }
+steps = Transpose(x[:, :, :, 1], [1, 0, 2])
+last, all = rnn(gru(5), steps, zeros([shape(x)[0], 5]))
+output state = last
+output states = Transpose(all, [1, 0, 2])
+output scaled = loop (s = h) for t in 0..3 { next s * 0.5 }
 output late = h * Reshape(loop (s = 0.0) while s < 1 { next s + 1 }, []) # a step with a loop waits for a thread
 input z: f32[]
 output held = loop (s = z) while s < 1 { next s * 0.5 } # of 0: for ever
@@ -135,9 +140,9 @@ output y = Reshape(x, [3, -1])" 'its shape fixes or depends on the number of row
 refuses "$x
 output y = Reshape(x, [-1])" 'it moves elements between rows'
 refuses "$x
-output y = Transpose(x, [1, 0])" 'it moves the batch to another axis'
+output y = Transpose(x, [1, 0])" 'the batch is the second axis of its result'
 refuses "$x
-output y = x @ Transpose(x, [1, 0])" 'it moves the batch to another axis'
+output y = x @ Transpose(x, [1, 0])" 'several of its inputs depend on the batch, which is the second axis of one'
 refuses "$x
 output y = Softmax(sum(x, axis = 1))" 'its only axis is the batch'
 refuses "$x
@@ -151,9 +156,21 @@ refuses "$x
 input m: f32[batch]
 output y = m * x" 'it broadcasts the batch along an axis other than the first'
 refuses "$x
-output y = loop (s = x) while sum(s) < 10 { next s + 1 }" 'the rank of its value is not known before it runs'
+output y = loop (s = x) while sum(s) < 10 { next s + 1 }" 'it reduces over the batch'
 refuses "$x
-output y = loop (s = x) for t in 0..3 { next s * 2 }" 'the rank of its value is not known before it runs'
+output y = loop (s = x) for t in 0..shape(x)[0] { next s * 2 }" 'its value depends on the number of rows'
+refuses "$x
+output y = loop for t in 0..3 { yield x }" 'the batch is the second axis of its result'
+refuses "$x
+output y = sum(loop for t in 0..3 { yield x }, axis = 0)" 'the batch is the second axis of its input'
+refuses "$x
+output y = Transpose(loop for t in 0..3 { yield x }, [0, 2, 1])" 'it moves the batch to another axis'
+refuses "$x
+output y = loop for t in 0..3 { yield if t == 0 { x } else { [[1.0, 2, 3]] } }" 'only one of its branches'
+refuses "$x
+output y = Transpose(loop for t in 0..3 { yield x }, [1, 0, 2]) * f32(shape(x)[0])" 'its value depends on the number of rows'
+refuses "$x
+output y = Fill([3, shape(x)[0]], 1.0)" 'its value depends on the number of rows'
 refuses "$x
 param w: f32[] = 1.0
 output y = if w > 0 { x } else { [[1.0, 2.0, 3.0]] }" 'only one of its branches'
