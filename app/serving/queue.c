@@ -55,6 +55,7 @@ bool dfg_serving_push(struct dfg_serving_job *job)
 {
 	struct dfg_served *served = job->served;
 	struct dfg_serving *serving = served->serving;
+	uint64_t deadline = job->deadline_ns; /* another thread may run and free the job as soon as it is in the list */
 	pthread_mutex_lock(&served->lock);
 	bool is_full = served->waiting >= (uint64_t)serving->options.queue;
 	job->begin_ns = dfg_now();
@@ -67,8 +68,8 @@ bool dfg_serving_push(struct dfg_serving_job *job)
 	serving->jobs++;
 	pthread_mutex_unlock(&serving->lock);
 	serving->pushed++;
-	if (job->deadline_ns && job->deadline_ns < serving->look_ns)
-		serving->look_ns = job->deadline_ns;
+	if (deadline && deadline < serving->look_ns)
+		serving->look_ns = deadline;
 	return true;
 }
 
