@@ -209,7 +209,10 @@ static void reload(struct dfg_served *served)
 {
 	const struct dfg_report *report = served->serving->options.report;
 	struct dfg_live_model *live;
-	served->mark = dfg_served_mark(served); /* before the reading, so that what comes meanwhile is seen next time */
+	uint64_t mark = dfg_served_mark(served); /* before the reading, so that what comes meanwhile is seen next time */
+	pthread_mutex_lock(&served->lock);
+	served->mark = mark;
+	pthread_mutex_unlock(&served->lock);
 	struct dfg_err *err = dfg_live_model_open(served, &live);
 	if (err) {
 		dfg_report_note(report, "model '%s' stays as it is: %s", served->name, err->text);

@@ -49,8 +49,8 @@ struct dfg_serving_histogram {
 struct dfg_served {
 	const char *name, *path, *source; /* source: of its variables; NULL: none */
 	struct dfg_serving *serving;
-	uint64_t mark;        /* of the state in which the sources were last looked at */
 	pthread_mutex_t lock; /* guards the rest */
+	uint64_t mark;        /* of the state in which the sources were last looked at; only the main thread asks */
 	struct dfg_live_model *live;
 	struct dfg_serving_job *first, **last; /* that wait, in the order of their arrival */
 	uint32_t waiting;

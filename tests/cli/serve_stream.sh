@@ -63,6 +63,7 @@ running() { # STREAMS STEPS
 	grep -q "^dfg_streams $1\$" metrics && grep -q "^dfg_steps_running $2\$" metrics
 }
 for protocol in --http1.1 --http2-prior-knowledge; do
+	rm -f slow
 	curl -sSN "$protocol" "$url/stream/slow" -d "$(n 2000000000)" >slow &
 	client=$!
 	within grep -q '"data":\[1\]' slow
