@@ -1,4 +1,4 @@
-# dfg diff --run: results decide, and the first node in topological order that differs is named.
+# dfg diff --run (finding 46): results decide, and the first node in topological order that differs is named.
 . "$ROOT/tests/cli/kit"
 
 cat >net.dfg <<'END'

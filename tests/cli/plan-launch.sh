@@ -1,4 +1,4 @@
-# partition stores --transport, --lease, --restarts and --push in the plan; a run of the plan takes them, unless they are on its
+# Finding 46: partition stores --transport, --lease, --restarts and --push in the plan; a run of the plan takes them, unless they are on its
 # command line. And run --explain, which says what partition --explain says.
 . "$ROOT/tests/cli/kit"
 printf 'input x: f64[n]\nmid = x * 2.0\noutput y = mid + 1.0\n' >p.dfg
