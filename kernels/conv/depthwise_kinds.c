@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-/* Rows of depthwise convolutions for each kind of instructions that products use. */
+/*
+ * Rows of depthwise convolutions for each kind of instructions that products use. Loads are shared for f32 alone: the functions
+ * that share them are the largest here.
+ */
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -27,7 +30,6 @@
 #define REAL double
 #define LANES 4
 #define NAME(x) x##_avx2_f64
-#define SHARED 8
 #define MASK __m256i
 #define MASK_OF(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x((n)), _mm256_setr_epi64x(0, 1, 2, 3))
 #define LOAD_MASKED(from, mask) (vector_avx2_f64) _mm256_maskload_pd(from, mask)
@@ -51,7 +53,6 @@
 #define REAL double
 #define LANES 8
 #define NAME(x) x##_avx512_f64
-#define SHARED 14
 #define MASK __mmask8
 #define MASK_OF(n) (__mmask8)((1U << (n)) - 1)
 #define LOAD_MASKED(from, mask) (vector_avx512_f64) _mm512_maskz_loadu_pd(mask, from)
