@@ -240,7 +240,7 @@ struct dfg_err *dfg_totals_finish(const struct dfg_totals *totals, struct dfg_mo
 		err = feed_sums(totals, &all);
 	if (!err)
 		err = dfg_err_note(run_last(totals, model, &all, value),
-			"after the last batch (a metric may depend on the rows by total() alone)");
+			"computing metrics after the last batch, when only total() of the rows is known");
 	for (uint32_t i = 0; !err && i < totals->last.count; i++)
 		aggregation->fetch[totals->fetch_number[totals->n_direct + i]].whole = value[i];
 	dfg_free(value);

@@ -163,10 +163,10 @@ static void print_lags(const struct dfg_run *run, struct dfg_json_out *json)
 	dfg_json_key(json, "waited_us"), dfg_json_f64(json, (double)staleness->waited_ns / 1e3);
 	dfg_json_key(json, "checked"), dfg_json_uint(json, checked);
 	dfg_json_close(json, '}');
-	dfg_talk("waits for the slowest replica %llu, %.1f us", (unsigned long long)staleness->waits,
+	dfg_talk("%llu waits for the slowest replica, %.1f us in all", (unsigned long long)staleness->waits,
 		(double)staleness->waited_ns / 1e3);
 	if (run->replication->verify_staleness)
-		dfg_talk("reads of variables that were checked %llu", (unsigned long long)checked);
+		dfg_talk("%llu reads of variables checked", (unsigned long long)checked);
 }
 
 /* Prints messages, bytes and waits of the last step between workers. */

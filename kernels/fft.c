@@ -175,8 +175,8 @@ static struct dfg_err *real_shape(struct dfg_infer *node)
 			DFG_DATA, "'fft_length' has shape %s, expected a vector of %d", dfg_shape_words(node->in[LENGTHS]).s, dims);
 	if (dfg_dtype_size(node->call->in_dtype[0]) * (inverse ? 1 : 2) !=
 		dfg_dtype_size(node->call->out_dtype[0]) * (inverse ? 2 : 1))
-		return DFG_ERR(DFG_DATA, "%s and %s have parts of different sizes", dfg_dtype_name(node->call->in_dtype[0]),
-			dfg_dtype_name(node->call->out_dtype[0]));
+		return DFG_ERR(DFG_DATA, "%s and %s differ in the size of a real number",
+			dfg_dtype_name(node->call->in_dtype[0]), dfg_dtype_name(node->call->out_dtype[0]));
 	node->out[0] = *in;
 	for (int i = 0; i < dims; i++) {
 		int64_t length = dfg_int_of(node, LENGTHS, i), dim = in->dim[in->rank - dims + i];

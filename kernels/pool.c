@@ -72,11 +72,14 @@ static struct dfg_err *over_channels(
 			return DFG_ERR(DFG_DATA,
 				"a window over channels has size %lld and stride %lld along dimension %d, expected 1 and 1",
 				(long long)rule->size[d], (long long)rule->stride[d], d);
-	if (rule->stride[channel] != size || rule->padding == DFG_EXPLICIT || (channels >= 0 && channels % size))
-		return DFG_ERR(DFG_DATA,
-			"a window over %lld channels has size %lld and stride %lld, expected equal ones that divide the channels, "
-			"and no explicit padding",
-			(long long)channels, (long long)size, (long long)rule->stride[channel]);
+	if (rule->stride[channel] != size)
+		return DFG_ERR(DFG_DATA, "a window over channels has size %lld and stride %lld, expected equal ones",
+			(long long)size, (long long)rule->stride[channel]);
+	if (channels >= 0 && channels % size)
+		return DFG_ERR(DFG_DATA, "a window over channels has size %lld, which does not divide the %lld channels",
+			(long long)size, (long long)channels);
+	if (rule->padding == DFG_EXPLICIT)
+		return DFG_ERR(DFG_DATA, "a window over channels cannot have explicit padding");
 	*out_shape = *image;
 	out_shape->dim[channel] = channels < 0 ? DFG_UNKNOWN : channels / size;
 	return NULL;

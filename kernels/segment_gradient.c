@@ -113,5 +113,5 @@ static struct dfg_err *run_gradient(struct dfg_kernel *ctx, factor_fn *factor)
 	};
 GRADIENT(Sum, all, "each row is added to all rows of its segment")
 GRADIENT(Mean, mean, "each row is divided equally among the rows of its segment")
-GRADIENT(
-	SqrtN, root, "each row, divided by the square root of the number of rows of its segment, is added to all of them")
+GRADIENT(SqrtN, root,
+	"each row, divided by the square root of the number of rows of its segment, is added to all rows of its segment")

@@ -44,7 +44,7 @@ static struct dfg_err *check(const struct dfg_hosts *hosts, uint32_t replicas, u
 {
 	uint32_t workers = hosts->count - servers;
 	if (!servers)
-		return DFG_ERR(DFG_DATA, "no host in --hosts has job=ps: --sync ps keeps the variables on such hosts");
+		return DFG_ERR(DFG_DATA, "no host in --hosts has job=ps: this --sync keeps the variables on such hosts");
 	if (!workers)
 		return DFG_ERR(DFG_DATA, "all hosts in --hosts have job=ps: the replicas require hosts without it");
 	if (workers % replicas)

@@ -9,8 +9,8 @@ MaxPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, 0, 1, 1], padding = 
 MaxPool([[[[1], [2]]]], ksize = [2, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the window has size 2 along the batch, expected 1
 MaxPool([[[[1, 4, 3, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") = [[[[4, 3]]]]
 MaxPool([[[[1, 4]], [[5, 2]], [[3, 0]], [[7, 9]]]], ksize = [1, 2, 1, 1], strides = [1, 2, 1, 1], padding = "VALID", data_format = "NCHW") = [[[[5, 4]], [[7, 9]]]]
-MaxPool([[[[1, 4, 3]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") : a window over 3 channels has size 2 and stride 2
-MaxPool([[[[1, 4]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], padding = "SAME") : a window over 2 channels has size 2 and stride 1
+MaxPool([[[[1, 4, 3]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") : a window over channels has size 2, which does not divide the 3 channels
+MaxPool([[[[1, 4]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], padding = "SAME") : a window over channels has size 2 and stride 1, expected equal ones
 MaxPool([[[[1, 4]], [[2, 3]]]], ksize = [1, 2, 1, 2], strides = [1, 2, 1, 2], padding = "SAME") : a window over channels has size 2 and stride 2 along dimension 1
 MaxPool([[[[1], [2]]]], ksize = [1, 3, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the window of 3 does not fit in the 1 of dimension 1
 MaxPool([[1]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the image has shape [1,1], expected 4 dimensions
