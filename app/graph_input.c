@@ -3,6 +3,7 @@
 #include "app/program.h"
 #include "formats/array.h"
 #include "formats/plan.h"
+#include "lib/base/deferred.h"
 #include "lib/base/path.h"
 #include "lib/pass/grad/grad.h"
 #include "lib/pass/grad/variables.h"
@@ -86,6 +87,24 @@ static void close_import(struct dfg_lang_graph *graph)
 	dfg_free(import);
 }
 
+static void close_lent(void *owner)
+{
+	struct import *import = owner;
+	dfg_graph_close(&import->file);
+	dfg_free(import);
+}
+
+static struct dfg_err *lend_import(struct dfg_lang_graph *graph, struct dfg_arena *arena)
+{
+	struct import *import = graph->file;
+	if (!dfg_arena_defer(arena, close_lent, import))
+		return dfg_no_memory("an imported graph");
+	dfg_facts_release(&import->facts);
+	dfg_graph_release(&import->file.graph);
+	*graph = (struct dfg_lang_graph){0};
+	return NULL;
+}
+
 static struct dfg_err *open_import(
 	const char *path, const struct dfg_lang_options *lang, bool training, struct dfg_lang_graph *out_graph)
 {
@@ -114,7 +133,7 @@ static struct dfg_err *open_import(
 	return err;
 }
 
-const struct dfg_lang_graphs dfg_graph_imports = {open_import, close_import};
+const struct dfg_lang_graphs dfg_graph_imports = {open_import, close_import, lend_import};
 
 /* Builds the program as `dfg build` does without options. */
 static struct dfg_err *build(const char *path, const struct dfg_blob *blob, struct dfg_graph_file *out_file)

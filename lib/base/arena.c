@@ -1,5 +1,6 @@
 #include "lib/base/arena.h"
 
+#include "lib/base/deferred.h"
 #include "lib/base/mem.h"
 
 #include <stdalign.h>
@@ -13,6 +14,8 @@ enum { CHUNK = 64 * 1024, CHUNK_MOST = 8 * 1024 * 1024 };
 struct dfg_chunk {
 	struct dfg_chunk *older;
 	size_t size;
+	void (*release)(void *owner); /* NULL: the chunk is memory alone */
+	void *owner;
 	alignas(max_align_t) char bytes[];
 };
 
@@ -34,8 +37,7 @@ static struct dfg_chunk *chunk_add(struct dfg_arena *arena, size_t bytes)
 	struct dfg_chunk *chunk = dfg_mem->take(dfg_mem, sizeof *chunk + size, alignof(max_align_t));
 	if (!chunk)
 		return NULL;
-	chunk->older = arena->chunk;
-	chunk->size = size;
+	*chunk = (struct dfg_chunk){.older = arena->chunk, .size = size};
 	arena->chunk = chunk;
 	arena->used = 0;
 	arena->total += size;
@@ -106,11 +108,25 @@ char *dfg_arena_print(struct dfg_arena *arena, const char *fmt, ...)
 	return text;
 }
 
+bool dfg_arena_defer(struct dfg_arena *arena, void (*release)(void *owner), void *owner)
+{
+	if (!arena->chunk && !chunk_add(arena, 1)) /* reset() keeps the newest chunk, so that must be one of memory */
+		return false;
+	struct dfg_chunk *chunk = dfg_mem->take(dfg_mem, sizeof *chunk, alignof(max_align_t));
+	if (!chunk)
+		return false;
+	*chunk = (struct dfg_chunk){.older = arena->chunk->older, .release = release, .owner = owner};
+	arena->chunk->older = chunk;
+	return true;
+}
+
 static void release_older(struct dfg_arena *arena, struct dfg_chunk **chunk)
 {
 	while (*chunk) {
 		struct dfg_chunk *older = (*chunk)->older;
 		arena->total -= (*chunk)->size;
+		if ((*chunk)->release)
+			(*chunk)->release((*chunk)->owner);
 		dfg_free(*chunk);
 		*chunk = older;
 	}

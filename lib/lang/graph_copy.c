@@ -11,6 +11,7 @@
 /* The copying of an imported graph's nodes. Copies keep the names of the file below the name of their application. */
 
 enum { PENDING = DFG_NONE - 1 }; /* the copy of a node that is being copied */
+enum { BORROWED = 64 << 10 };    /* the least bytes of a constant that is not copied */
 
 /* A walk from the wanted tensor back to what is there already. */
 struct walk {
@@ -161,9 +162,14 @@ static struct dfg_err *copy_inputs(const struct walk *walk, uint32_t n, struct d
 	return NULL;
 }
 
-/* Copies the elements of a constant, because the file is closed at the end of the build. */
-static struct dfg_err *copy_literal(struct dfg_arena *arena, union dfg_value *value)
+/* Copies the elements of a small constant, so that no file stays open for it; a large one is borrowed from the file. */
+static struct dfg_err *take_literal(struct walk *walk, union dfg_value *value)
 {
+	struct dfg_arena *arena = walk->eval->builder->graph->arena;
+	if (dfg_literal_bytes(value->tensor) >= BORROWED) {
+		walk->g->is_borrowed = true;
+		return NULL;
+	}
 	struct dfg_literal *literal = (void *)dfg_arena_copy(arena, value->tensor, sizeof *literal);
 	if (!literal || !(literal->data = dfg_arena_copy(arena, value->tensor->data, dfg_literal_bytes(literal))))
 		return dfg_no_memory("an imported graph");
@@ -196,7 +202,7 @@ static bool is_kept(const char *attr)
 }
 
 static struct dfg_err *copy_attrs(
-	const struct walk *walk, const struct dfg_node *node, const char *scope, struct dfg_new_node *want)
+	struct walk *walk, const struct dfg_node *node, const char *scope, struct dfg_new_node *want)
 {
 	struct dfg_attr *attr = dfg_arena_zeros(walk->eval->arena, (size_t)node->n_attr + 1, sizeof *attr);
 	if (!attr)
@@ -211,7 +217,7 @@ static struct dfg_err *copy_attrs(
 		if (made->kind == DFG_ATTR_FUNC)
 			return DFG_ERR(DFG_DATA, "attribute '%s' is a function, which cannot be imported", made->name);
 		if (made->kind == DFG_ATTR_TENSOR)
-			DFG_TRY(copy_literal(walk->eval->builder->graph->arena, &made->value));
+			DFG_TRY(take_literal(walk, &made->value));
 		if (made->kind == DFG_ATTR_STRING)
 			DFG_TRY(copy_name(walk, scope, made));
 	}

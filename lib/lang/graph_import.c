@@ -211,6 +211,14 @@ struct dfg_err *dfg_graph_import(
 	return dfg_err_note(prepare(eval, g), "%s", path);
 }
 
+struct dfg_err *dfg_graph_imports_lend(struct dfg_eval *eval, struct dfg_arena *arena)
+{
+	for (struct dfg_imported_graph *g = eval->program->graphs; g; g = g->older)
+		if (g->is_borrowed)
+			DFG_TRY(eval->options->graphs->lend(&g->file, arena));
+	return NULL;
+}
+
 void dfg_graph_imports_close(struct dfg_eval *eval)
 {
 	for (struct dfg_imported_graph *g = eval->program->graphs; g; g = g->older)

@@ -23,6 +23,7 @@ struct dfg_imported_graph {
 	const char *name; /* the prefix of its variables */
 	const char *path;
 	struct dfg_lang_graph file;
+	bool is_borrowed;       /* copies have literals of the file */
 	uint32_t *order, *rank; /* a topological order of the nodes, and the position of each node in it */
 	uint32_t *frames;       /* by node: the number of frames that it is in */
 	uint32_t *assign;       /* by node: the initialiser of the variable that it makes, or DFG_NONE */
@@ -41,7 +42,8 @@ struct dfg_imported_graph {
 DFG_MUST_CHECK struct dfg_err *dfg_graph_import(
 	struct dfg_eval *eval, const char *path, const char *name, struct dfg_imported_graph **out_graph);
 
-/* Closes the files of all imports of the program. */
+/* Closes the files of all imports of the program. Literals that the graph, which was built, borrows stay valid in its arena. */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_imports_lend(struct dfg_eval *eval, struct dfg_arena *arena);
 void dfg_graph_imports_close(struct dfg_eval *eval);
 
 /* net(x, ...): its declared outputs, a tuple if there are several. */

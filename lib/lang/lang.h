@@ -24,6 +24,8 @@ struct dfg_lang_graphs {
 	struct dfg_err *(*open)(
 		const char *path, const struct dfg_lang_options *options, bool training, struct dfg_lang_graph *out_graph);
 	void (*close)(struct dfg_lang_graph *graph); /* accepts a zeroed struct */
+	/* Closes it, but leaves the values of its attributes valid until the arena is released. DFG_MEMORY: it is open still. */
+	struct dfg_err *(*lend)(struct dfg_lang_graph *graph, struct dfg_arena *arena);
 };
 
 #define DFG_LANG_MEMORY (UINT64_C(4) << 30)

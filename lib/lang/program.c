@@ -234,6 +234,8 @@ struct dfg_err *dfg_lang_build(const char *path, const struct dfg_lang_options *
 	struct dfg_eval eval = {
 		.options = options, .arena = &arena, .memory_limit = limit, .program = &program, .scope = ""};
 	struct dfg_err *err = build(&eval, path, graph);
+	if (!err)
+		err = dfg_graph_imports_lend(&eval, graph->arena);
 	if (err && err->code == DFG_MEMORY && !eval.is_full && arena.total > limit / 2) {
 		dfg_err_free(err);
 		err = DFG_ERR(DFG_MEMORY, "%s: the build needs more than %llu MiB (--memory-limit)", path,

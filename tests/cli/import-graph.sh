@@ -175,6 +175,45 @@ fetch 'y: f32[1,1]
 fetch 'z: f32[1,2]
 29 29' z --feed x=f32[1,2]:1,2
 
+# Large constants stay in the file: those that it has as bytes, as numbers and as strings; from text, and in two imports.
+awk 'BEGIN {
+	print "node { name: \"i\" op: \"Const\" attr { key: \"dtype\" value { type: DT_INT32 } } attr { key: \"value\" value { tensor {"
+	print "dtype: DT_INT32 tensor_shape { dim { size: 20000 } }"
+	for (i = 0; i < 20000; i++) print "int_val: " i
+	print "} } } }\nnode { name: \"s\" op: \"Const\" attr { key: \"dtype\" value { type: DT_STRING } } attr { key: \"value\" value { tensor {"
+	print "dtype: DT_STRING tensor_shape { dim { size: 5000 } }"
+	for (i = 0; i < 5000; i++) print "string_val: \"s" i "\""
+	print "} } } }"
+}' </dev/null >large.pbtxt
+"$DFG" convert large.pbtxt -o large.pb
+for of in large.pbtxt large.pb; do
+	printf 'import "%s" as a\nimport "large.pb" as b\n' $of |
+		cat - <(echo 'output y = sum(a.node("i") * 2 - b.node("i"))
+output z = a.node("s")[4999]') | program
+	fetch 'y: i32[] 199990000' y
+	fetch 'z: string[] "s4999"' z
+	status 0 "$DFG" run p.dfg --fetch z
+	has out '"s4999"'
+done
+cat >wide.dfg <<'.'
+input x: f32[n, 2048]
+param w: f32[2048, 2048] = normal([2048, 2048])
+output y = x @ w
+.
+"$DFG" build wide.dfg -o wide.pb
+"$DFG" run wide.pb --target init --save wide.npz -q
+"$DFG" opt -q --freeze --load wide.npz wide.pb -o frozen.pb
+cat >p.dfg <<'.'
+import "frozen.pb" as net
+input x: f32[n, 2048]
+output y = net(x)
+output twice = y + y
+.
+status 0 "$DFG" build p.dfg --memory-limit 8M -o p.pb
+"$DFG" run p.pb --feed x=ones:f32[1,2048] --fetch y -o got.npy
+"$DFG" run wide.pb --load wide.npz --feed x=ones:f32[1,2048] --fetch y -o wanted.npy
+cmp got.npy wanted.npy
+
 # make is told of the graph.
 status 0 "$DFG" build head.dfg -MD -MF head.d -o head.pb
 has head.d 'head.pb: head.dfg net.pb'

@@ -1,6 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "lib/base/arena.h"
+#include "lib/base/deferred.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
@@ -71,6 +72,29 @@ static void a_product_that_overflows_is_no_memory(void **state)
 	assert_null(dfg_zeros(SIZE_MAX / 2, 4));
 	assert_null(dfg_arena_zeros(&arena, SIZE_MAX / 2, 4));
 	dfg_arena_release(&arena);
+}
+
+static void count(void *owner)
+{
+	++*(int *)owner;
+}
+
+static void an_arena_releases_what_it_was_handed(void **state)
+{
+	(void)state;
+	struct dfg_arena arena = {0};
+	int one = 0, two = 0;
+	assert_true(dfg_arena_defer(&arena, count, &one));
+	assert_non_null(dfg_arena_zeros(&arena, 1 << 20, 1));
+	dfg_arena_reset(&arena);
+	assert_int_equal(one, 1);
+	assert_true(dfg_arena_defer(&arena, count, &two));
+	assert_true(dfg_arena_defer(&arena, count, &two));
+	assert_int_equal(two, 0);
+	dfg_arena_release(&arena);
+	assert_int_equal(one, 1);
+	assert_int_equal(two, 2);
+	assert_int_equal(arena.total, 0);
 }
 
 static void a_chunk_of_an_arena_leaves_memory_beside_it_under_the_limit(void **state)
@@ -226,6 +250,7 @@ int main(void)
 		cmocka_unit_test(a_failing_allocator_fails_once_or_for_ever),
 		cmocka_unit_test(an_array_grows_keeps_what_it_held_and_is_zero_behind_that),
 		cmocka_unit_test(a_product_that_overflows_is_no_memory),
+		cmocka_unit_test(an_arena_releases_what_it_was_handed),
 		cmocka_unit_test(a_chunk_of_an_arena_leaves_memory_beside_it_under_the_limit),
 		cmocka_unit_test(an_arena_keeps_to_its_limit),
 		cmocka_unit_test(a_path_is_scope_and_name),
