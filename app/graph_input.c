@@ -126,8 +126,8 @@ static struct dfg_err *open_import(
 	struct dfg_err *err = dfg_graph_open_blob(&blob, path, &options, &import->file);
 	if (!err)
 		err = dfg_err_of_file(verify_import(import, training), path);
-	*out_graph =
-		(struct dfg_lang_graph){&import->file.graph, &import->facts, import, dfg_variants_are_two(&import->file.graph)};
+	*out_graph = (struct dfg_lang_graph){&import->file.graph, &import->facts, import,
+		dfg_variants_are_two(&import->file.graph), dfg_variant_prefix(!training)};
 	if (err)
 		close_import(out_graph);
 	return err;

@@ -247,7 +247,8 @@ static struct dfg_err *copy_node(struct walk *walk, uint32_t n)
 	struct dfg_attr initial = DFG_ATTR_B("_dfg_init", true);
 	struct dfg_new_node want = {.op = node->op->name};
 	uint32_t made;
-	DFG_TRY(dfg_eval_path(walk->eval, scope, node->name, &want.name));
+	const char *name = shared ? node->name : dfg_graph_node_name(walk->eval, walk->g, n);
+	DFG_TRY(dfg_eval_path(walk->eval, scope, name, &want.name));
 	DFG_TRY(copy_inputs(walk, n, &want));
 	DFG_TRY(copy_attrs(walk, node, scope, &want));
 	if (!walk->application && node->n_in && walk->g->assign[node->in[0].node] == n)

@@ -14,7 +14,6 @@
 #include "lib/graph/table_entries.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LISTED = 5 }; /* the most names that a message lists */
@@ -22,44 +21,6 @@ enum { LISTED = 5 }; /* the most names that a message lists */
 static struct dfg_err *no_memory(void)
 {
 	return dfg_no_memory("an imported graph");
-}
-
-/* Node numbers with the number by which they were declared. */
-struct declared {
-	int64_t at;
-	uint32_t node;
-};
-
-static int by_declaration(const void *a, const void *b)
-{
-	const struct declared *x = a, *y = b;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
-
-/* The nodes with the mark, in its order. */
-static struct dfg_err *list_marked(
-	struct dfg_eval *eval, const struct dfg_graph *graph, const char *mark, uint32_t *out_n, uint32_t **out_node)
-{
-	uint32_t n = 0;
-	int64_t at;
-	for (uint32_t i = 0; i < graph->count; i++)
-		n += dfg_node_mark(&graph->node[i], mark, &at);
-	struct declared *found = dfg_arena_zeros(eval->arena, n, sizeof *found);
-	*out_node = dfg_arena_zeros(eval->arena, n, sizeof **out_node);
-	if (!found || !*out_node)
-		return no_memory();
-	*out_n = n;
-	n = 0;
-	for (uint32_t i = 0; i < graph->count; i++)
-		if (dfg_node_mark(&graph->node[i], mark, &at))
-			found[n++] = (struct declared){at, i};
-	if (n)
-		qsort(found, n, sizeof *found, by_declaration);
-	for (uint32_t i = 0; i < n; i++)
-		(*out_node)[i] = found[i].node;
-	return NULL;
 }
 
 static bool is_input(const struct dfg_node *node)
@@ -71,7 +32,8 @@ static bool is_input(const struct dfg_node *node)
 static struct dfg_err *list_inputs(struct dfg_eval *eval, struct dfg_imported_graph *g)
 {
 	const struct dfg_graph *graph = g->file.graph;
-	DFG_TRY(list_marked(eval, graph, "_dfg_input", &g->n_input, &g->input));
+	static const struct dfg_graph_mark input = {"_dfg_input", "_dfg_idle_input", true};
+	DFG_TRY(dfg_graph_list_marked(eval, g, &input, eval->training, &g->n_input, &g->input));
 	if (g->n_input)
 		return NULL;
 	for (uint32_t i = 0; i < graph->count; i++)
@@ -100,19 +62,6 @@ static struct dfg_err *name_formals(struct dfg_eval *eval, struct dfg_imported_g
 				*c = '_';
 		g->formal[i] = formal;
 		g->input_number[g->input[i]] = i;
-	}
-	return NULL;
-}
-
-static struct dfg_err *name_outputs(struct dfg_eval *eval, struct dfg_imported_graph *g)
-{
-	DFG_TRY(list_marked(eval, g->file.graph, "_dfg_output", &g->n_output, &g->output));
-	if (!(g->port = dfg_arena_zeros(eval->arena, g->n_output, sizeof *g->port)))
-		return no_memory();
-	for (uint32_t i = 0; i < g->n_output; i++) {
-		const char *name = g->file.graph->node[g->output[i]].name;
-		size_t length = strlen(name), most = sizeof g->port[i].name - 1;
-		memcpy(g->port[i].name, name, length < most ? length : most);
 	}
 	return NULL;
 }
@@ -181,7 +130,7 @@ static struct dfg_err *prepare(struct dfg_eval *eval, struct dfg_imported_graph 
 	DFG_TRY(sort(eval, g));
 	DFG_TRY(list_inputs(eval, g));
 	DFG_TRY(name_formals(eval, g));
-	return name_outputs(eval, g);
+	return dfg_graph_list_results(eval, g);
 }
 
 struct dfg_err *dfg_graph_import(
@@ -197,7 +146,6 @@ struct dfg_err *dfg_graph_import(
 	DFG_TRY(options->graphs->open(path, options, eval->training, &g->file));
 	if (!g->file.graph)
 		return NULL;
-	eval->program->asks_training |= g->file.has_variants;
 	g->path = path;
 	g->older = eval->program->graphs;
 	eval->program->graphs = g;
@@ -274,6 +222,8 @@ static struct dfg_err *take_arguments(struct dfg_eval *eval, const struct dfg_im
 		argument[i] = (struct dfg_edge){DFG_NONE, 0};
 	for (uint32_t i = first; i < site->n; i++) {
 		const struct dfg_argument *given = &site->argument[i];
+		if (dfg_graph_is_switch(g, given))
+			continue;
 		struct dfg_err *err = find_input(g, given, &by_position, &input);
 		if (!err && argument[input].node != DFG_NONE)
 			err = DFG_ERR(DFG_DATA, "input '%s' is given twice", g->file.graph->node[g->input[input]].name);
@@ -284,9 +234,9 @@ static struct dfg_err *take_arguments(struct dfg_eval *eval, const struct dfg_im
 	return NULL;
 }
 
-/* The application to these arguments in the present region, which is made if it does not exist. */
+/* The application of the variant to these arguments in the present region, which is made if it does not exist. */
 static struct dfg_err *application_of(struct dfg_eval *eval, struct dfg_imported_graph *g,
-	const struct dfg_call_site *site, uint32_t first, struct dfg_application **out_application)
+	const struct dfg_call_site *site, uint32_t first, bool training, struct dfg_application **out_application)
 {
 	size_t count = g->file.graph->count;
 	struct dfg_application *made = dfg_arena_zeros(eval->arena, 1, sizeof *made);
@@ -294,12 +244,13 @@ static struct dfg_err *application_of(struct dfg_eval *eval, struct dfg_imported
 		return no_memory();
 	DFG_TRY(take_arguments(eval, g, site, first, made->argument));
 	for (struct dfg_application *a = g->applications; a; a = a->older) {
-		bool same = a->region == eval->region;
+		bool same = a->region == eval->region && a->training == training;
 		for (uint32_t i = 0; same && i < g->n_input; i++)
 			same = dfg_edge_same(a->argument[i], made->argument[i]);
-		*out_application = a;
-		if (same)
+		if (same) {
+			*out_application = g->latest = a;
 			return NULL;
+		}
 	}
 	made->scope = g->name;
 	if (g->applications)
@@ -309,8 +260,9 @@ static struct dfg_err *application_of(struct dfg_eval *eval, struct dfg_imported
 	for (size_t i = 0; i < count; i++)
 		made->copy[i] = DFG_NONE;
 	made->region = eval->region;
+	made->training = training;
 	made->older = g->applications;
-	g->applications = *out_application = made;
+	g->applications = g->latest = *out_application = made;
 	return NULL;
 }
 
@@ -341,16 +293,19 @@ static struct dfg_err *no_outputs(struct dfg_eval *eval, const struct dfg_import
 static struct dfg_err *copy_updates(
 	struct dfg_eval *eval, struct dfg_imported_graph *g, struct dfg_application *application)
 {
-	for (uint32_t i = 0; i < g->file.graph->count; i++) {
+	const struct dfg_graph_results *results = &g->results[application->training];
+	if (application->is_updating || !results->n_update)
+		return NULL;
+	for (const struct dfg_application *a = g->applications; a; a = a->older)
+		if (a->is_updating)
+			return DFG_ERR(DFG_DATA, "%s is applied again, but training writes its states once a step ('%s'): %s",
+				g->path, dfg_graph_node_name(eval, g, results->update[0]),
+				g->file.has_variants ? "apply it with training = false"
+									 : "import it as built without -D training=true");
+	application->is_updating = true;
+	for (uint32_t i = 0; i < results->n_update; i++) {
 		struct dfg_edge edge;
-		if (!dfg_node_mark(&g->file.graph->node[i], "_dfg_update", NULL))
-			continue;
-		if (application->older)
-			return DFG_ERR(DFG_DATA,
-				"%s is applied again, but training writes its states once a step ('%s'): import it as built without -D "
-				"training=true",
-				g->path, g->file.graph->node[i].name);
-		DFG_TRY(dfg_graph_copy(eval, g, application, (struct dfg_edge){i, 0}, &edge));
+		DFG_TRY(dfg_graph_copy(eval, g, application, (struct dfg_edge){results->update[i], 0}, &edge));
 		DFG_TRY(dfg_eval_effect(eval, edge.node));
 	}
 	return NULL;
@@ -359,20 +314,22 @@ static struct dfg_err *copy_updates(
 struct dfg_err *dfg_graph_apply(struct dfg_eval *eval, struct dfg_imported_graph *graph,
 	const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
-	struct dfg_application *application, *newest = graph->applications;
-	if (!graph->n_output)
+	struct dfg_application *application;
+	bool training;
+	DFG_TRY(dfg_graph_choose_variant(eval, graph, site, &training));
+	const struct dfg_graph_results *results = &graph->results[training];
+	if (!results->n_output)
 		return no_outputs(eval, graph);
-	DFG_TRY(application_of(eval, graph, site, 0, &application));
-	if (graph->applications != newest)
-		DFG_TRY(copy_updates(eval, graph, application));
-	DFG_TRY(dfg_list_new(eval, DFG_DATUM_TUPLE, graph->n_output, out_datum));
-	DFG_TRY(dfg_list_from(eval, &(struct dfg_list_origin){.port = graph->port}, out_datum));
-	for (uint32_t i = 0; i < graph->n_output; i++) {
+	DFG_TRY(application_of(eval, graph, site, 0, training, &application));
+	DFG_TRY(copy_updates(eval, graph, application));
+	DFG_TRY(dfg_list_new(eval, DFG_DATUM_TUPLE, results->n_output, out_datum));
+	DFG_TRY(dfg_list_from(eval, &(struct dfg_list_origin){.port = results->port}, out_datum));
+	for (uint32_t i = 0; i < results->n_output; i++) {
 		struct dfg_edge edge;
-		DFG_TRY(dfg_graph_copy(eval, graph, application, (struct dfg_edge){graph->output[i], 0}, &edge));
+		DFG_TRY(dfg_graph_copy(eval, graph, application, (struct dfg_edge){results->output[i], 0}, &edge));
 		out_datum->list.item[i] = DFG_TENSOR(edge);
 	}
-	if (graph->n_output == 1)
+	if (results->n_output == 1)
 		*out_datum = out_datum->list.item[0];
 	return NULL;
 }
@@ -380,16 +337,21 @@ struct dfg_err *dfg_graph_apply(struct dfg_eval *eval, struct dfg_imported_graph
 struct dfg_err *dfg_graph_node(struct dfg_eval *eval, struct dfg_imported_graph *graph,
 	const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
-	struct dfg_application *application = graph->applications;
+	struct dfg_application *application = graph->latest;
 	const struct dfg_datum *name = site->n ? &site->argument[0].value : NULL;
 	struct dfg_edge of, edge;
+	bool training;
 	if (!name || site->argument[0].name || name->kind != DFG_DATUM_STRING)
 		return DFG_ERR(
 			DFG_DATA, ".node takes the name of a tensor of %s, then the inputs: .node(\"h\", x)", graph->path);
 	const char *tensor = dfg_arena_copy(eval->arena, name->string.s, name->string.length);
 	if (!tensor)
 		return no_memory();
-	DFG_TRY(dfg_err_note(dfg_graph_edge(graph->file.graph, tensor, &of), "%s", graph->path));
+	if (site->n > 1 || !application)
+		DFG_TRY(dfg_graph_choose_variant(eval, graph, site, &training));
+	else
+		training = application->training;
+	DFG_TRY(dfg_graph_find_tensor(eval, graph, training, tensor, &of));
 	if (!graph->file.graph->node[of.node].op)
 		return dfg_err_note(dfg_op_missing(graph->file.graph->node[of.node].op_name), "%s: node '%s'", graph->path,
 			graph->file.graph->node[of.node].name);
@@ -397,11 +359,11 @@ struct dfg_err *dfg_graph_node(struct dfg_eval *eval, struct dfg_imported_graph 
 		return DFG_ERR(DFG_DATA, "%s: there is no tensor '%s': node '%s' has %u outputs", graph->path, tensor,
 			graph->file.graph->node[of.node].name, dfg_facts_outputs(graph->file.facts, of.node));
 	if (site->n > 1)
-		DFG_TRY(application_of(eval, graph, site, 1, &application));
+		DFG_TRY(application_of(eval, graph, site, 1, training, &application));
 	if (!application && graph->n_input)
 		return DFG_ERR(DFG_DATA, "%s is not applied yet: give the inputs, as in .node(\"%s\", x)", graph->path, tensor);
 	if (!application)
-		DFG_TRY(application_of(eval, graph, site, 1, &application));
+		DFG_TRY(application_of(eval, graph, site, 1, training, &application));
 	DFG_TRY(dfg_graph_copy(eval, graph, application, of, &edge));
 	*out_datum = DFG_TENSOR(edge);
 	return NULL;

@@ -14,7 +14,8 @@ struct dfg_lang_graph {
 	struct dfg_graph *graph;       /* without calls of functions; its trainable variables are marked `_dfg_trainable` */
 	const struct dfg_facts *facts; /* of all its nodes */
 	void *file;                    /* of the opener */
-	bool has_variants;             /* it is another one for training, of which one is open */
+	bool has_variants;             /* it is another one for training; the one that was asked for is open */
+	const char *idle_prefix;       /* names of nodes of the other variant may begin with this; not NULL */
 };
 struct dfg_lang_graphs {
 	/*

@@ -121,6 +121,96 @@ cmp out wanted
 status 0 "$DFG" run head-t.pb $data --target train --fetch loss --save head.npz
 has <("$DFG" show head.npz) moving_mean
 
+# A call chooses the variant; by hand: of 2 and 6 the mean is 4 and the deviation 2, and the moving ones are 0 and 1 at first.
+cat >norm.dfg <<'P'
+input x: f32[n, 1]
+h = batch_norm(momentum = 0.5)(x)
+output y = round(h)
+output twice = 2 * round(h)
+output more = x + 1
+P
+"$DFG" build norm.dfg -o norm.pb
+values() { # FETCH VALUES
+	status 0 "$DFG" run p.pb --feed x=f32[2,1]:2,6 --fetch "$1"
+	[ "$(grep -v : out | tr '\n' ' ')" = "$2 " ] || { echo "$1 is not $2:"; cat out; exit 1; }
+}
+cat >p.dfg <<'P'
+import "norm.pb" as net
+input x: f32[n, 1]
+output trained = net(x, training = true).y
+output used = net(x, training = false).y
+output same = net(x, training = true).twice
+output shared = net(x, training = true).more
+output inside = round(net.node("h", x, training = true))
+output latest = round(net.node("h"))
+output outside = net.node("y:0", training = false, x = x)
+output loss = mean(net.node("h", x, training = true))
+P
+for training in '' '-D training=false' '-D training=true'; do
+	status 0 "$DFG" build p.dfg $training -o p.pb
+	never grep -q . err
+	values trained '-1 1'
+	values same '-2 2'
+	values shared '3 7'
+	values inside '-1 1'
+	values latest '-1 1'
+	values used '2 6'
+	values outside '2 6'
+	"$DFG" show p.pb --text >text
+	never grep -q _dfg_variant text
+	never grep -q training/ text
+	[ "$(grep -c '= VarHandleOp' text)" = 4 ] || { cat text; exit 1; }
+done
+"$DFG" build p.dfg -o p.pb
+"$DFG" build p.dfg -D training=true -o q.pb
+cmp p.pb q.pb
+"$DFG" grad p.pb --loss loss --optimizer 'sgd(lr = 0)' -o t.pb
+never grep -q warning err
+"$DFG" run t.pb --target train --feed x=f32[2,1]:2,6 --save moved.npz --fetch loss >out
+"$DFG" run t.pb --load moved.npz --feed x=f32[1,1]:0 --fetch net/h/batch_norm/moving_mean/read,net/h/batch_norm/moving_variance/read >out
+[ "$(grep -v : out | tr '\n' ' ')" = '2 2.5 ' ] || { cat out; exit 1; }
+refuse() { # WORDS: the program on stdin is 65 with these words
+	(echo 'import "norm.pb" as net'; echo 'import "draft.pb" as trained'; echo 'import "frozen.pb" as frozen'
+	echo 'import "plainest.pb" as plain'; echo 'input x: f32[n, 1]'; cat) >wrong.dfg
+	status 65 "$DFG" build wrong.dfg -o no.pb
+	has err "$1"
+}
+"$DFG" build norm.dfg -D training=true -o draft.pb
+"$DFG" run norm.pb --target init --feed x=f32[1,1]:0 --fetch more --save first.npz -q >out
+"$DFG" opt -q norm.pb --freeze --load first.npz -o frozen.pb
+printf 'input x: f32[n, 1]\noutput y = -x\n' >plainest.dfg
+"$DFG" build plainest.dfg -o plainest.pb
+echo 'output y = net(x, training = true).y + net(2 * x, training = true).y' |
+	refuse "norm.pb is applied again, but training writes its states once a step ('h/batch_norm/moving_mean/AssignVariableOp'): apply it with training = false"
+echo 'output y = net(x, training = x).y' |
+	refuse "argument 'training' is true or false, known while the program is built, not f32[?,1]"
+echo 'output y = net(x, training = true, training = true).y' | refuse "argument 'training' is given twice"
+echo 'output y = trained(x, training = false).y' |
+	refuse 'draft.pb has no variant for inference: build it without -D training=true'
+echo 'output y = frozen(x, training = true).y' |
+	refuse 'frozen.pb has no variant for training'
+echo 'output y = plain(x, training = true)' | refuse 'plainest.pb does not depend on `training`: leave the argument out'
+# A frozen graph has one variant, also where the program that imports it has two.
+cat >p.dfg <<'P'
+import "frozen.pb" as frozen
+import "draft.pb" as trained
+input x: f32[n, 1]
+output used = frozen(x).y
+output again = frozen(x, training = false).y
+output trained = trained(x, training = true).y
+output dropped = dropout(x)
+P
+status 0 "$DFG" build p.dfg -o p.pb
+values used '2 6'
+values again '2 6'
+values trained '-1 1'
+# An input of that name is an input.
+printf 'input x: f32[n, 1]\ninput training: bool[]\noutput y = dropout(if training { x } else { -x })\n' >named.dfg
+"$DFG" build named.dfg -o named.pb
+printf 'import "named.pb" as net\ninput x: f32[n, 1]\noutput y = net(x, training = false)\n' >p.dfg
+status 0 "$DFG" build p.dfg -o p.pb
+values y '-2 -6'
+
 # A program is built likewise where a command takes one, from stdin too.
 status 0 "$DFG" grad plain.dfg --loss loss --optimizer sgd -o t.pb
 never grep -q warning err

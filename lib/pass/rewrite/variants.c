@@ -29,15 +29,26 @@ int dfg_variant_of(const struct dfg_node *node)
 	return dfg_node_mark(node, "_dfg_variant", &training) ? training != 0 : -1;
 }
 
+static bool is_marked_idle(const struct dfg_node *node)
+{
+	for (int i = 0; i < N_MARKS; i++)
+		if (dfg_node_attr(node, marks[i].idle))
+			return true;
+	return false;
+}
+
+/* A variant may have no nodes of its own, and nodes of one may be left where a pass has removed the other. */
 bool dfg_variants_are_two(const struct dfg_graph *graph)
 {
 	bool found[2] = {false};
 	for (uint32_t n = 0; n < graph->count; n++) {
 		const int variant = dfg_variant_of(&graph->node[n]);
+		if (variant >= 0 && is_marked_idle(&graph->node[n]))
+			return true;
 		if (variant >= 0)
 			found[variant] = true;
 	}
-	return found[0] || found[1];
+	return found[0] && found[1];
 }
 
 /* Renames the node's attribute. Attributes are in the order of their names, so it is taken out and put in again. */

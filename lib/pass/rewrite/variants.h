@@ -9,6 +9,9 @@
  * the other one whose name is taken is named training/NAME or inference/NAME, and its marks begin with `_dfg_idle_`.
  */
 
+/* Names of a variant's nodes begin with this while it is not in use and the names of the program are taken. */
+const char *dfg_variant_prefix(bool training);
+
 /* Whether the graph carries both variants. */
 bool dfg_variants_are_two(const struct dfg_graph *graph);
 

@@ -2,9 +2,6 @@
 
 #include "lib/pass/rewrite/variants.h"
 
-/* The names that nodes of a variant have while it is not in use begin with this. */
-const char *dfg_variant_prefix(bool training);
-
 /* The variant that a node belongs to: 1 for training, 0 for inference, -1 for both. */
 int dfg_variant_of(const struct dfg_node *node);
 
