@@ -113,7 +113,7 @@ refused '--keep requires --checkpoint' $once --keep 3
 refused '--times requires --metrics' $once --times
 refused '--if-changed requires --output or --save' $once --if-changed
 refused '--eval-data requires --eval-fetch' "$DFG" run t.pb --data x=@x.npy --target train --eval-data x=@x.npy
-refused '--repeat and --warmup time one step' "$DFG" run t.pb --data x=@x.npy --target train --repeat 3
+refused '--warmup' "$DFG" run t.pb --data x=@x.npy --target train --warmup 3
 refused '--each cannot be used with --data, --steps or --repeat' "$DFG" run t.pb --each x=@- --fetch loss --data x=@x.npy
 refused '--json and -o - both need stdout' $once -o - --json
 refused '-o out.npz: no tensor is fetched' "$DFG" run t.pb --data x=@x.npy --target train -o out.npz
