@@ -194,17 +194,23 @@ static struct dfg_err *check_true(const struct dfg_shape *given, int64_t num_tru
 		dfg_shape_words(given).s, num_true);
 }
 
-static struct dfg_err *candidates_shape(struct dfg_infer *node)
+static struct dfg_err *all_shape(struct dfg_infer *node)
 {
 	const union dfg_value *attr = node->call->attr;
 	DFG_TRY(check_true(node->in[0], attr[NUM_TRUE].i));
-	if (attr[UNIQUE].b && attr[NUM_SAMPLED].i > attr[RANGE_MAX].i)
-		return DFG_ERR(DFG_DATA, "num_sampled is %" PRId64 ", but there are only %" PRId64 " different classes",
-			attr[NUM_SAMPLED].i, attr[RANGE_MAX].i);
 	node->out[SAMPLED] = node->out[SAMPLED_EXPECTED] = DFG_SHAPE_VECTOR(attr[NUM_SAMPLED].i);
 	node->out[TRUE_EXPECTED] = (struct dfg_shape){
 		.rank = 2, .dim = {node->in[0]->rank < 0 ? DFG_UNKNOWN : node->in[0]->dim[0], attr[NUM_TRUE].i}};
 	return NULL;
+}
+
+static struct dfg_err *candidates_shape(struct dfg_infer *node)
+{
+	const union dfg_value *attr = node->call->attr;
+	if (attr[UNIQUE].b && attr[NUM_SAMPLED].i > attr[RANGE_MAX].i)
+		return DFG_ERR(DFG_DATA, "num_sampled is %" PRId64 ", but there are only %" PRId64 " different classes",
+			attr[NUM_SAMPLED].i, attr[RANGE_MAX].i);
+	return all_shape(node);
 }
 
 static struct dfg_err *uniform_run(struct dfg_kernel *ctx)
@@ -388,10 +394,27 @@ static struct dfg_err *fixed_run(struct dfg_kernel *ctx)
 	return give_candidates(ctx, &of);
 }
 
+/* Every class is drawn, and so is expected once. */
+static struct dfg_err *all_run(struct dfg_kernel *ctx)
+{
+	struct dfg_shape shape[3];
+	struct dfg_tensor *out[3];
+	DFG_TRY(dfg_shapes_now(ctx, 3, shape));
+	for (int i = 0; i < 3; i++)
+		DFG_TRY(dfg_kernel_output(ctx, i, &shape[i], &out[i]));
+	for (int64_t c = 0; c < shape[SAMPLED].dim[0]; c++)
+		((int64_t *)out[SAMPLED]->data)[c] = c;
+	for (int i = TRUE_EXPECTED; i <= SAMPLED_EXPECTED; i++)
+		for (int64_t c = 0; c < dfg_shape_count(&shape[i]); c++)
+			((float *)out[i]->data)[c] = 1;
+	return NULL;
+}
+
 #define SIG "(true_classes: i64) -> (sampled_candidates: i64, true_expected_count: f32, sampled_expected_count: f32)"
-#define ATTR                                                                                 \
+#define DRAWN                                                                                \
 	[SEED] = "seed: int = 0", [SEED2] = "seed2: int = 0", [NUM_TRUE] = "num_true: int >= 1", \
-	[NUM_SAMPLED] = "num_sampled: int >= 1", [UNIQUE] = "unique: bool", [RANGE_MAX] = "range_max: int >= 1"
+	[NUM_SAMPLED] = "num_sampled: int >= 1", [UNIQUE] = "unique: bool"
+#define ATTR DRAWN, [RANGE_MAX] = "range_max: int >= 1"
 #define SAMPLER(Op, text, kernel)                \
 	const struct dfg_op dfg_op_##Op = {          \
 		.name = #Op,                             \
@@ -411,6 +434,16 @@ SAMPLER(LearnedUnigramCandidateSampler,
 	"classes drawn by how often they were true before, and how often the true and the drawn ones are to be expected",
 	learned_run)
 SAMPLER(ThreadUnsafeUnigramCandidateSampler, "as LearnedUnigramCandidateSampler", learned_run)
+
+const struct dfg_op dfg_op_AllCandidateSampler = {
+	.name = "AllCandidateSampler",
+	.doc = "all num_sampled classes in order, and 1 as the number of times that each is to be expected",
+	.sig = SIG,
+	.attr = {DRAWN},
+	.flags = DFG_STATEFUL | DFG_NO_GRADIENT,
+	.shape = all_shape,
+	.run = all_run,
+};
 
 const struct dfg_op dfg_op_FixedUnigramCandidateSampler = {
 	.name = "FixedUnigramCandidateSampler",

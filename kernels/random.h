@@ -33,6 +33,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_random_seed(struct dfg_kernel *ctx, int i, st
 /* The stream of the key, counter and algorithm in inputs i to i + 2. */
 DFG_MUST_CHECK struct dfg_err *dfg_random_key(struct dfg_kernel *ctx, int i, struct dfg_philox *out_philox);
 
+/*
+ * The stream at the state of a random generator, a variable in input 0, with its algorithm in input 1; the state moves on by
+ * that many numbers.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_random_take(struct dfg_kernel *ctx, uint64_t numbers, struct dfg_philox *out_philox);
+
 /* The stream of a key from a place, whose number has 128 bits. */
 struct dfg_philox dfg_random_at(uint64_t counter_low, uint64_t counter_high, uint64_t key);
 

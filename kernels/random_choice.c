@@ -175,21 +175,37 @@ static struct dfg_err *copy_rows(struct dfg_kernel *ctx, const struct dfg_tensor
 	return dfg_moved(ctx, 0);
 }
 
-static struct dfg_err *shuffle_run(struct dfg_kernel *ctx)
+/* The rows of value in the random order of a stream. */
+static struct dfg_err *shuffle(struct dfg_kernel *ctx, struct dfg_philox philox)
 {
 	const struct dfg_tensor *value = dfg_kernel_input(ctx, 0);
-	const int64_t rows = value->shape.rank ? value->shape.dim[0] : 1;
-	struct dfg_philox philox;
+	const int64_t rows = value->shape.dim[0];
 	int64_t *order;
-	if (rows <= 1)
-		return dfg_kernel_view(ctx, 0, 0, &value->shape);
-	if (rows > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "value has %" PRId64 " rows: the limit is %d", rows, INT32_MAX);
-	DFG_TRY(dfg_random_stream(ctx, ((uint64_t)rows + 3) / 4, &philox));
 	struct words words = words_of(philox);
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)rows * sizeof *order, (void **)&order));
 	permute(order, rows, &words);
 	return copy_rows(ctx, value, order);
+}
+
+/* The number of rows to be shuffled; 1 where there is one order only. */
+static struct dfg_err *count_rows(const struct dfg_tensor *value, int64_t *out_rows)
+{
+	*out_rows = value->shape.rank && value->shape.dim[0] > 1 ? value->shape.dim[0] : 1;
+	if (*out_rows > INT32_MAX)
+		return DFG_ERR(DFG_DATA, "value has %" PRId64 " rows: the limit is %d", *out_rows, INT32_MAX);
+	return NULL;
+}
+
+static struct dfg_err *shuffle_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *value = dfg_kernel_input(ctx, 0);
+	struct dfg_philox philox;
+	int64_t rows;
+	DFG_TRY(count_rows(value, &rows));
+	if (rows == 1)
+		return dfg_kernel_view(ctx, 0, 0, &value->shape);
+	DFG_TRY(dfg_random_stream(ctx, ((uint64_t)rows + 3) / 4, &philox));
+	return shuffle(ctx, philox);
 }
 
 const struct dfg_op dfg_op_RandomShuffle = {
@@ -200,4 +216,33 @@ const struct dfg_op dfg_op_RandomShuffle = {
 	.flags = DFG_NO_GRADIENT | DFG_STATEFUL | DFG_ANY_RANK,
 	.shape = same_shape,
 	.run = shuffle_run,
+};
+
+enum { KEY = 1 };
+
+static struct dfg_err *stateless_shuffle_shape(struct dfg_infer *node)
+{
+	DFG_TRY(dfg_need_rank(node, KEY, 1));
+	DFG_TRY(dfg_need_rank(node, KEY + 1, 1));
+	DFG_TRY(dfg_need_rank(node, KEY + 2, 0));
+	return same_shape(node);
+}
+
+static struct dfg_err *stateless_shuffle_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *value = dfg_kernel_input(ctx, 0);
+	struct dfg_philox philox;
+	int64_t rows;
+	DFG_TRY(dfg_random_key(ctx, KEY, &philox));
+	DFG_TRY(count_rows(value, &rows));
+	return rows == 1 ? dfg_kernel_view(ctx, 0, 0, &value->shape) : shuffle(ctx, philox);
+}
+
+const struct dfg_op dfg_op_StatelessShuffle = {
+	.name = "StatelessShuffle",
+	.doc = "the rows of value in the random order of a key and a counter",
+	.sig = "<T: type>(value: T, key: u64, counter: u64, alg: i32) -> (output: T)",
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK,
+	.shape = stateless_shuffle_shape,
+	.run = stateless_shuffle_run,
 };

@@ -6,6 +6,8 @@
 #include "kernels/shape_rules.h"
 #include "lib/exec/state/state.h"
 
+#include <sys/random.h>
+
 enum { RESOURCE, ALGORITHM, SHAPE, MINVAL };
 enum { WORDS = 3, BLOCKS_OF_NUMBER = 256 };
 
@@ -47,6 +49,15 @@ static struct dfg_err *check_algorithm(const struct dfg_kernel *ctx)
 	if (dfg_shape_count(&algorithm->shape) != 1)
 		return DFG_ERR(DFG_DATA, "the algorithm is %s, expected a scalar", dfg_shape_words(&algorithm->shape).s);
 	return dfg_random_check_algorithm(dfg_tensor_int(algorithm, 0));
+}
+
+struct dfg_err *dfg_random_take(struct dfg_kernel *ctx, uint64_t numbers, struct dfg_philox *out_philox)
+{
+	uint64_t before[WORDS];
+	DFG_TRY(check_algorithm(ctx));
+	DFG_TRY(take(ctx, numbers, before));
+	*out_philox = dfg_random_at(before[0], before[1], before[2]);
+	return NULL;
 }
 
 static struct dfg_err *read_delta(const struct dfg_kernel *ctx, uint64_t *out_delta)
@@ -146,3 +157,32 @@ NUMBERS(StatefulUniformFullInt, "i32|i64|u32|u64 = u64", "", dfg_random_full_int
 	"whole numbers over the whole range of their type")
 NUMBERS(StatefulUniformInt, "i32|i64|u32|u64 = i64", ", minval: dtype, maxval: dtype", dfg_random_int,
 	"uniform whole numbers in [minval, maxval)")
+
+/* Numbers of the operating system. */
+
+static struct dfg_err *entropy_shape(struct dfg_infer *node)
+{
+	return dfg_shape_of(node, 0, &node->out[0]);
+}
+
+static struct dfg_err *entropy_run(struct dfg_kernel *ctx)
+{
+	struct dfg_tensor *out;
+	ssize_t got = 0;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	for (size_t at = 0, bytes = dfg_tensor_bytes(out); at < bytes; at += (size_t)got) {
+		got = getrandom((char *)out->data + at, bytes - at, 0);
+		if (got < 0)
+			return DFG_ERR(DFG_IO, "the operating system gives no random bytes");
+	}
+	return NULL;
+}
+
+const struct dfg_op dfg_op_NonDeterministicInts = {
+	.name = "NonDeterministicInts",
+	.doc = "whole numbers over the whole range of their type, from the operating system: others in each run",
+	.sig = "<dtype: i32|i64|u32|u64 = i64, shape_dtype: index = i64>(shape: shape_dtype) -> (output: dtype)",
+	.flags = DFG_STATEFUL | DFG_NO_GRADIENT | DFG_ANY_RANK,
+	.shape = entropy_shape,
+	.run = entropy_run,
+};

@@ -252,6 +252,12 @@ static struct dfg_err *by_seed_shape(struct dfg_infer *node)
 	return dfg_random_ending_shape(node, 0, 2);
 }
 
+static struct dfg_err *by_state_shape(struct dfg_infer *node)
+{
+	DFG_TRY(dfg_need_rank(node, 1, 0));
+	return dfg_random_ending_shape(node, 2, 3);
+}
+
 static struct dfg_err *by_key_shape(struct dfg_infer *node)
 {
 	return dfg_random_ending_shape(node, 0, 4);
@@ -276,6 +282,22 @@ static struct dfg_err *run_seeded(struct dfg_kernel *ctx, draw_fn *draw)
 	if (ctx->call->n_in > 3)
 		work.parameter[1] = dfg_kernel_input(ctx, 3);
 	DFG_TRY(dfg_random_seed(ctx, 1, &work.philox));
+	return run_draws(ctx, &work);
+}
+
+/* The state moves on as TensorFlow's does, by 200 numbers for each four of a member. */
+static struct dfg_err *binomial_from_state_run(struct dfg_kernel *ctx)
+{
+	struct work work = {.draw = draw_binomial, .parameter = {dfg_kernel_input(ctx, 3), dfg_kernel_input(ctx, 4)}};
+	const struct dfg_shape *parameters[] = {&work.parameter[0]->shape, &work.parameter[1]->shape};
+	struct dfg_shape shape, batch;
+	size_t bytes;
+	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
+	DFG_TRY(dfg_shape_bytes(&shape, (enum dfg_dtype)ctx->call->out_dtype[0], &bytes));
+	DFG_TRY(dfg_shape_broadcast(parameters, 2, &batch));
+	const uint64_t members = (uint64_t)dfg_shape_count(&batch);
+	const uint64_t each = members ? (uint64_t)dfg_shape_count(&shape) / members : 0;
+	DFG_TRY(dfg_random_take(ctx, members * 200 * (each + 3) / 4, &work.philox));
 	return run_draws(ctx, &work);
 }
 
@@ -385,4 +407,16 @@ const struct dfg_op dfg_op_StatelessRandomBinomial = {
 	.flags = DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = by_seed_shape,
 	.run = binomial_by_seed_run,
+};
+
+const struct dfg_op dfg_op_StatefulRandomBinomial = {
+	.name = "StatefulRandomBinomial",
+	.doc =
+		"binomial numbers from the state of a random generator; the shape ends with that to which counts and probs "
+		"broadcast",
+	.sig = "<S: index, T: " NUMBERS " = f64, dtype: " NUMBERS
+		   " = i64>(resource: resource, algorithm: i64, shape: S, counts: T, probs: T) -> (output: dtype)",
+	.flags = DFG_STATEFUL | DFG_READS | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.shape = by_state_shape,
+	.run = binomial_from_state_run,
 };

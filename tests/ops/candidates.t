@@ -4,3 +4,5 @@ UniformCandidateSampler(i64([[1]]), num_true = 1, num_sampled = 5, unique = true
 LogUniformCandidateSampler(i64([1]), num_true = 1, num_sampled = 5, unique = true, range_max = 9) : true_classes are [1], expected a matrix with num_true = 1 columns
 FixedUnigramCandidateSampler(i64([[1]]), num_true = 1, num_sampled = 2, unique = false, range_max = 4) : unigrams is empty, expected the counts of the classes
 FixedUnigramCandidateSampler(i64([[1]]), num_true = 1, num_sampled = 2, unique = true, range_max = 3, unigrams = [0.0, 5.0, 0.0]) : num_sampled is 2, but only 1 different classes can be drawn
+AllCandidateSampler(i64([[0], [7]]), num_true = 1, num_sampled = 3, unique = true) = i64([0, 1, 2]), f32([[1], [1]]), f32([1, 1, 1])
+AllCandidateSampler(i64([0]), num_true = 1, num_sampled = 3, unique = true) : true_classes are [1], expected a matrix with num_true = 1 columns

@@ -30,7 +30,10 @@ def choices(ops):
     ops.Multinomial(logits=logits, num_samples=13, seed=3, seed2=4, output_dtype=tensorflow.int32, name="classes")
     ops.Multinomial(logits=logits.astype("f8"), num_samples=6, seed=3, seed2=4, output_dtype=tensorflow.int64, name="wide")
     ops.StatelessMultinomial(logits=logits, num_samples=17, seed=[3, -4], output_dtype=tensorflow.int64, name="by_seed")
-    return ["vector:0", "rows:0", "classes:0", "wide:0", "by_seed:0"]
+    key, counter = ops.StatelessRandomGetKeyCounter(seed=numpy.array([3, -4], "i8"))
+    ops.StatelessShuffle(value=r.normal(size=(37, 2)), key=key, counter=counter, alg=1, name="by_key")
+    ops.StatelessShuffle(value=r.normal(size=(1, 2)), key=key, counter=counter, alg=3, name="one")
+    return ["vector:0", "rows:0", "classes:0", "wide:0", "by_seed:0", "by_key:0", "one:0"]
 
 
 def candidates(ops):
@@ -45,9 +48,10 @@ def candidates(ops):
             name = f"{kind}{'Once' * unique}"
             getattr(ops, kind + "CandidateSampler")(**common, **more, num_sampled=9, unique=unique, name=name)
             names += [f"{name}:{i}" for i in range(3)]
+    ops.AllCandidateSampler(true_classes=true, num_true=2, num_sampled=20, unique=True, name="all")
     ops.UniformCandidateSampler(**{**common, "range_max": 64}, num_sampled=30, unique=True, name="many")
     ops.ComputeAccidentalHits(true_classes=true, sampled_candidates=numpy.array([3, 5, 19, 3, 0], "i8"), num_true=2, name="hits")
-    return [*names, "many:0", "many:1", "many:2", "hits:0", "hits:1", "hits:2"]
+    return [*names, "all:0", "all:1", "all:2", "many:0", "many:1", "many:2", "hits:0", "hits:1", "hits:2"]
 
 
 def generators(ops):
@@ -74,6 +78,10 @@ def generators(ops):
         then("StatefulUniformFullInt", "full" + dtype, algorithm=1, shape=[5], dtype=dtype)
         low, high = numpy.array(3, dtype), numpy.array(103, dtype)
         then("StatefulUniformInt", "int" + dtype, algorithm=1, shape=[5], minval=low, maxval=high)
+    for shape, counts, probs, dtype in (([7, 2, 4], [10, 3, 100, 50], [.5, .2, .9, .01], "int64"), ([3], 40, 0.3, "float32"),
+                                        ([5, 2, 2], [[7.], [1e4]], [0.5, 0.75], "float64")):
+        then("StatefulRandomBinomial", f"binomial{len(shape)}", algorithm=1, shape=shape,
+             counts=numpy.array(counts, "f8"), probs=numpy.array(probs, "f8"), dtype=dtype)
     then("RngReadAndSkip", "end", alg=1, delta=numpy.array(0, "u8"))
     return names
 

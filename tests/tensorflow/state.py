@@ -101,11 +101,53 @@ def strided_slice_assign():
     return steps
 
 
-CASES_OF = {"StridedSliceAssign": strided_slice_assign, "AdagradDA": adagrad_da, "CountUpTo": count_up_to, "DisableCopyOnRead": disable_copy_on_read}
+def inplace():
+    """Rows replaced and changed, by indices from either end and equal ones, of tensors that nothing else reads in TensorFlow."""
+    names = []
+    for dtype in ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint64", "complex64", "bool", "string"):
+        for op in ("Update",) if dtype in ("bool", "string") else ("Update", "Add", "Sub"):
+            x, v = ((R.normal(size=(n, 3)) * 9).round(2) for n in (5, 4))
+            x, v = (abs(x), abs(v)) if dtype.startswith("u") else (x, v)
+            x, v = (tf.as_string(a) if dtype == "string" else tf.cast(tf.constant(a), dtype) for a in (x, v))
+            fresh = tf.concat([x, x[:0]], 0) if dtype in ("bool", "string") else x + tf.cast(0, dtype)
+            y = getattr(ops, "Inplace" + op)(x=fresh, i=tf.constant([-1, 1, 7, 1]), v=v, name=f"{op}_{dtype}")
+            y = tf.cast(y, "float32", name=f"wide_{op}") if dtype == "bfloat16" else y
+            names.append(tf.encode_base64(y, name="coded").name if dtype == "string" else y.name)
+    return [([], [], names)] * 2
+
+
+def non_deterministic_ints():
+    """What is sure of many random numbers: some are large, about half have a certain bit, and others come the next time."""
+    names = []
+    for dtype in ("int32", "int64", "uint32", "uint64"):
+        x, y = (ops.NonDeterministicInts(shape=[40, 50], dtype=dtype, name=f"{n}_{dtype}") for n in "xy")
+        top = tf.cast(tf.bitwise.right_shift(x, tf.cast(tf.as_dtype(dtype).size * 8 - 2, dtype)) & tf.cast(1, dtype), "float32")
+        low = tf.cast(x & tf.cast(1, dtype), "float32")
+        names += [tf.reduce_all(x == y, name=f"same_{dtype}").name]
+        names += [tf.less(abs(tf.reduce_mean(bit) - 0.5), 0.2, name=f"even_{dtype}").name for bit in (top, low)]
+    return [([], [], names)] * 2
+
+
+def temporary_variable():
+    """A sum that is kept in a temporary variable, twice in each of two steps."""
+    feed, values = tf.placeholder("float32", [2], name="feed"), []
+    for at, dtype in enumerate(("float32", "int64")):
+        ref = ops.TemporaryVariable(shape=[2], dtype=dtype, var_name=f"sum{at}", name=f"ref{at}")
+        first = ops.Assign(ref=ref, value=tf.cast(feed, dtype))
+        for _ in range(2):
+            first = ops.AssignAdd(ref=first, value=tf.constant([3, 5], dtype), use_locking=True)
+        values.append(ops.DestroyTemporaryVariable(ref=first, var_name=f"sum{at}", name=f"sum{at}").name)
+    return [({"feed:0": numpy.array(f, "f4")}, [], values) for f in ([1, 2], [10, -20])]
+
+
+CASES_OF = {"Inplace": inplace, "NonDeterministicInts": non_deterministic_ints, "TemporaryVariable": temporary_variable,
+            "StridedSliceAssign": strided_slice_assign, "AdagradDA": adagrad_da,
+            "CountUpTo": count_up_to, "DisableCopyOnRead": disable_copy_on_read}
 
 
 def arrays(folder, name, values):
-    numpy.savez(os.path.join(folder, name), **values)
+    arrayed = {k: numpy.asarray(v) for k, v in values.items()}
+    numpy.savez(os.path.join(folder, name), **{k: v.astype("S") if v.dtype == object else v for k, v in arrayed.items()})
     return name
 
 
