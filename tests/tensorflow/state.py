@@ -128,6 +128,31 @@ def non_deterministic_ints():
     return [([], [], names)] * 2
 
 
+def staging():
+    """Elements of staging areas: two that are kept, one that is looked at, taken and cleared; waits for an element, for space and
+    for an element further back; an element of other types at last."""
+    feed, area = tf.placeholder("float32", [2], name="feed"), {"dtypes": ["float32", "string"], "shared_name": "area"}
+    ops.Stage(values=[feed, tf.as_string(feed, precision=1)], shared_name="area", name="put")
+    look = [tf.identity(t, name=n) for t, n in zip(ops.StagePeek(index=1, **area), ("seen", "seen_text"))]
+    seen = [look[0].name, tf.encode_base64(look[1], name="seen64").name]
+    took = ops.Unstage(**area)
+    taken = [tf.identity(took[0], name="taken").name, tf.encode_base64(took[1], name="taken64").name]
+    ops.StageSize(**area, name="size")
+    ops.StageClear(**area, name="clear")
+    ops.Unstage(dtypes=["int32", "string"], shared_name="area", name="other")
+    small = {"capacity": 1, "memory_limit": 100, "shared_name": "small"}
+    with tf.control_dependencies([ops.Stage(values=[feed + 1], **small, name="put1")]):
+        ops.Stage(values=[feed + 2], **small, name="put2")  # waits for take1
+    late = ops.Unstage(dtypes=["float32"], **small, name="take1")
+    with tf.control_dependencies(late):
+        ops.Unstage(dtypes=["float32"], **small, name="take2")
+    ops.Stage(values=[tf.zeros([26])], **small, name="large")
+    fed = [{"feed:0": numpy.array([at, -at], "f4")} for at in range(5)]
+    return [(fed[1], ["put"], []), (fed[2], ["put"], []), ([], [], ["size:0", *seen]), ([], [], taken), ([], [], ["size:0"]),
+            (fed[3], ["put"], seen), ([], ["clear"], []), ([], [], ["size:0"]), (fed[4], ["put"], taken),
+            (fed[2], ["put2"], ["take1:0", "take2:0"]), (fed[2], ["put"], []), ([], [], ["other:0"])]
+
+
 def temporary_variable():
     """A sum that is kept in a temporary variable, twice in each of two steps."""
     feed, values = tf.placeholder("float32", [2], name="feed"), []
@@ -140,7 +165,7 @@ def temporary_variable():
     return [({"feed:0": numpy.array(f, "f4")}, [], values) for f in ([1, 2], [10, -20])]
 
 
-CASES_OF = {"Inplace": inplace, "NonDeterministicInts": non_deterministic_ints, "TemporaryVariable": temporary_variable,
+CASES_OF = {"Inplace": inplace, "NonDeterministicInts": non_deterministic_ints, "Staging": staging, "TemporaryVariable": temporary_variable,
             "StridedSliceAssign": strided_slice_assign, "AdagradDA": adagrad_da,
             "CountUpTo": count_up_to, "DisableCopyOnRead": disable_copy_on_read}
 
