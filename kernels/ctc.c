@@ -2,6 +2,8 @@
  * Connectionist temporal classification (Graves et al. 2006): the loss of a label sequence whose alignment to the time steps
  * is not known, and the most probable sequence of classes. In f64 for both types.
  */
+#include "kernels/ctc.h"
+
 #include "kernels/gradient_helpers.h"
 #include "kernels/math.h"
 #include "kernels/shape_rules.h"
@@ -22,7 +24,7 @@ static struct extents extents_of(const struct dfg_tensor *inputs)
 	return (struct extents){inputs->shape.dim[0], inputs->shape.dim[1], inputs->shape.dim[2]};
 }
 
-static struct dfg_err *check_inputs(const struct dfg_infer *node, int lengths)
+struct dfg_err *dfg_ctc_check_inputs(const struct dfg_infer *node, int lengths)
 {
 	const struct dfg_shape *in = node->in[INPUTS], *length = node->in[lengths];
 	if (in->rank >= 0 && in->rank != 3)
@@ -36,7 +38,7 @@ static struct dfg_err *check_inputs(const struct dfg_infer *node, int lengths)
 	return NULL;
 }
 
-static struct dfg_err *read_length(const struct dfg_kernel *ctx, int i, int64_t b, int64_t time, int64_t *out_length)
+struct dfg_err *dfg_ctc_length(const struct dfg_kernel *ctx, int i, int64_t b, int64_t time, int64_t *out_length)
 {
 	*out_length = ((const int32_t *)dfg_kernel_input(ctx, i)->data)[b];
 	if (*out_length >= 0 && *out_length <= time)
@@ -249,7 +251,7 @@ static struct dfg_err *take_memory(struct dfg_kernel *ctx, struct loss *loss, in
 static struct dfg_err *run_sequence(struct dfg_kernel *ctx, struct loss *loss, struct sequence *sequence)
 {
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
-	DFG_TRY(read_length(ctx, LENGTHS, sequence->number, loss->extents.time, &sequence->length));
+	DFG_TRY(dfg_ctc_length(ctx, LENGTHS, sequence->number, loss->extents.time, &sequence->length));
 	DFG_TRY(read_labels(loss, attr[COLLAPSE].b, sequence));
 	/* All of them, as TensorFlow counts, whatever collapses. */
 	const int64_t labels = sequence->last - sequence->first;
@@ -288,7 +290,7 @@ static struct dfg_err *loss_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *indices = node->in[INDICES], *values = node->in[VALUES], *in = node->in[INPUTS];
 	const struct dfg_shape pairs = {.rank = 2, .dim = {values->rank == 1 ? values->dim[0] : DFG_UNKNOWN, 2}};
-	DFG_TRY(check_inputs(node, LENGTHS));
+	DFG_TRY(dfg_ctc_check_inputs(node, LENGTHS));
 	DFG_TRY(dfg_need_rank(node, VALUES, 1));
 	if (!dfg_shape_fits(indices, &pairs))
 		return DFG_ERR(DFG_DATA, "labels_indices are %s and labels_values %s, expected [n,2] and [n]",
@@ -329,7 +331,7 @@ enum { DECODED_INDICES, DECODED_VALUES, DECODED_SHAPE, LOG_PROBABILITY };
 
 static struct dfg_err *greedy_shape(struct dfg_infer *node)
 {
-	DFG_TRY(check_inputs(node, GREEDY_LENGTHS));
+	DFG_TRY(dfg_ctc_check_inputs(node, GREEDY_LENGTHS));
 	node->out[DECODED_INDICES] = (struct dfg_shape){.rank = 2, .dim = {DFG_UNKNOWN, 2}};
 	node->out[DECODED_VALUES] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
 	node->out[DECODED_SHAPE] = DFG_SHAPE_VECTOR(2);
@@ -411,7 +413,7 @@ static struct dfg_err *greedy_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_kernel_output(ctx, LOG_PROBABILITY, &shape[LOG_PROBABILITY], &score));
 	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)e.batch + 1) * sizeof *count, (void **)&count));
 	for (int64_t b = 0; b < e.batch; b++) {
-		DFG_TRY(read_length(ctx, GREEDY_LENGTHS, b, e.time, &length));
+		DFG_TRY(dfg_ctc_length(ctx, GREEDY_LENGTHS, b, e.time, &length));
 		count[b] = decode(ctx, b, length, NULL, &sum);
 		dfg_put_real(score->dtype, dfg_tensor_at(score, b), sum);
 	}

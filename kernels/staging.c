@@ -214,7 +214,7 @@ static void serve(struct area *area)
 
 /* Kernels. */
 
-/* What a kernel that waits holds: a reference to the area as well, because the step may end first. */
+/* A kernel that waits also holds a reference to the area, because the step may end first. */
 struct waiting {
 	struct area *area;
 	struct visit *visit;

@@ -30,4 +30,12 @@ def greedy(r):
     return {"inputs": [x, lengths], "attrs": attrs}
 
 
-DRAWS = {"CTCLoss": loss, "CTCGreedyDecoder": greedy}
+def beam(r):
+    x, lengths = inputs(r)
+    width = int(r.integers(1, 12))
+    attrs = {"beam_width": width, "top_paths": int(r.integers(1, min(width, 4) + 1 + (r.random() < 0.1))),
+             "merge_repeated": bool(r.integers(2))}
+    return {"inputs": [x, lengths], "attrs": attrs, "rtol": 1e-4, "atol": 1e-5}
+
+
+DRAWS = {"CTCLoss": loss, "CTCGreedyDecoder": greedy, "CTCBeamSearchDecoder": beam}
