@@ -166,7 +166,7 @@ for optimizer in $optimizers; do
 	x='x=normal:f32[6,4]:seed=1'
 	labels=(--feed 'labels=i32[6]:0,1,2,0,1,2')
 	fused=1
-	case $optimizer in adamax | adarevision | ftrl | nadam) fused=0 ;; esac # they have no pattern: tests/cli/tables.sh
+	case $optimizer in adarevision | ftrl | nadam) fused=0 ;; esac # they have no pattern: tests/cli/tables.sh
 	compare m.pb $((2 * fused)) "$optimizer(lr=0.01)" before.npz
 	x='x=normal:f64[6,4]:seed=1'
 	labels=()
@@ -174,7 +174,18 @@ for optimizer in $optimizers; do
 done
 compare d.pb 1 'rmsprop(lr = 0.01, rho = 0.3, momentum = 0.5, decay = 0.1)' before.npz
 compare d.pb 1 'adam(lr = 0.01, beta1 = 0.8, beta2 = 0.99, decay = 0.1)' before.npz
+compare d.pb 1 'adamax(lr = 0.01, beta1 = 0.8, beta2 = 0.5, epsilon = 0.25, decay = 0.1)' before.npz
 compare d.pb 1 'adamw(lr = 0.01, beta1 = 0.8, beta2 = 0.99, decay = 0.1)' before.npz
+# A slot that is NaN stays NaN, fused or not.
+printf 'input x: f32[3]\nparam w: f32[3] = 1\noutput loss = sum(w * x)\n' >nan.dfg
+"$DFG" grad nan.dfg --loss loss --optimizer adamax -o n.pb
+for opt in --no-opt ''; do
+	"$DFG" run n.pb --feed x=f32[3]:nan,1,-2 --target train --fetch loss --save first.npz $opt >out
+	"$DFG" run n.pb --load first.npz --feed x=f32[3]:1,3,-1 --target train --fetch loss --save "n$opt.npz" $opt >out
+	"$DFG" show "n$opt.npz" --node train/w/most >most
+	has most 'nan 3 1.998' # the larger of 0.999 most and |g|
+done
+cmp n.npz n--no-opt.npz
 
 # A moment that is asked for stays what it was.
 status 0 "$DFG" opt t.pb --passes fuse --target train --fetch train/w/AddV2_1 -o f.pb

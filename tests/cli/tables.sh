@@ -3,7 +3,7 @@
 
 # An optimizer is there three times: as text of the library, as the pattern that fuses it, and as the fused kernel. Each of
 # the library's is fused, but for those that have no pattern, and the fused graph trains to the same bits.
-no_pattern='adamax adarevision ftrl nadam'
+no_pattern='adarevision ftrl nadam'
 cat >net.dfg <<'END'
 input x: f64[4, 3]
 param w: f64[3, 2] = [[0.5, -0.25], [0.125, 1.5], [-2.0, 0.75]]

@@ -54,6 +54,10 @@ static const struct rule {
 		 "m' AddV2 Sqrt v' epsilon",
 			"AddV2 m Scale Rest beta1 Sub g m", "AddV2 v Scale Rest beta2 Sub Square g v"},
 		"power1 power2 lr beta1 beta2 epsilon decay g"},
+	{"ResourceApplyAdaMax", NULL, {"m", "v"},
+		{"Sub w Scale RealDiv lr Sub One power1=Pow beta1 t RealDiv m' AddV2 v' epsilon",
+			"AddV2 m Scale Rest beta1 Sub g m", "Maximum Scale beta2 v Abs g"},
+		"power1 lr beta1 beta2 epsilon g"},
 	{"ResourceApplyGradientDescent", NULL, {NULL}, {"Sub w Scale lr g"}, "lr g"},
 };
 enum { RULES = sizeof rules / sizeof *rules };
