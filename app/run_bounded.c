@@ -81,11 +81,11 @@ static struct dfg_err *finish_shard(struct training *t)
 	DFG_TRY(dfg_record_next(record, t->bounded, &wanted, &read));
 	DFG_TRY(dfg_training_of_step(t, dfg_plan_finish_shard(t->plan, t->feeds.value, wanted, &shard)));
 	if (wanted != DFG_NONE && t->read[shard] != read)
-		return dfg_training_of_step(
-			t, DFG_ERR(DFG_DATA,
-				   "update %llu is of variables after update %llu, but after %llu in the record: it is of a run "
-				   "with another bound, or that did not wait for checkpoints or evaluations where this one does",
-				   (unsigned long long)record->step, (unsigned long long)t->read[shard], (unsigned long long)read));
+		return dfg_training_of_step(t,
+			DFG_ERR(DFG_DATA,
+				"update %llu read the variables after update %llu, but after %llu in the record: the recorded run had "
+				"another staleness bound, or checkpoints or evaluations at other steps",
+				(unsigned long long)record->step, (unsigned long long)t->read[shard], (unsigned long long)read));
 	t->computing--;
 	return dfg_record_put(record, t->bounded, shard, t->read[shard]);
 }

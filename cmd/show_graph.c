@@ -183,7 +183,7 @@ struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text 
 	list_nodes(shown, "inputs\n", NULL, DFG_PLACEHOLDER, out);
 	list_nodes(shown, "outputs\n", "_dfg_output", DFG_PLAIN, out);
 	list_nodes(shown, "variables\n", NULL, DFG_VARIABLE, out);
-	list_nodes(shown, "gradients that stay rows\n", "_dfg_gradient_rows", DFG_PLAIN, out);
+	list_nodes(shown, "gradients kept as rows\n", "_dfg_gradient_rows", DFG_PLAIN, out);
 	DFG_TRY(dfg_show_functions(shown, out));
 	return list_ops(shown, out);
 }

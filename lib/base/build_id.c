@@ -71,6 +71,6 @@ struct dfg_err *dfg_build_check(const char *other)
 	if (dfg_build_ids_agree(other, dfg_build_id()))
 		return NULL;
 	return DFG_ERR(DFG_PROTOCOL,
-		"runs another build of dfg %s, %.40s, but this is %s: install the same program on all hosts", DFG_VERSION,
-		other, dfg_build_id());
+		"runs another build of dfg %s: %.40s, expected %s; install the same build on all hosts", DFG_VERSION, other,
+		dfg_build_id());
 }

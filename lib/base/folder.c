@@ -81,8 +81,8 @@ static struct dfg_err *take_path(const char *path, struct dfg_folder *folder)
 	memcpy(folder->path, path, length);
 	const char *slash = strrchr(folder->path, '/'), *last = slash ? slash + 1 : folder->path;
 	if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
-		return DFG_ERR(
-			DFG_NO_OUTPUT, "%s: cannot be replaced by this path: give a path that ends in the folder's name", path);
+		return DFG_ERR(DFG_NO_OUTPUT,
+			"%s: cannot replace a folder through this path: give a path that ends in the folder's name", path);
 	if (lstat(folder->path, &stat_) && errno == ENOENT)
 		return NULL;
 	char resolved[PATH_MAX];

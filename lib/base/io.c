@@ -66,7 +66,7 @@ static struct dfg_err *read_all(int fd, const char *path, size_t limit, struct d
 			break;
 		}
 		if (size == capacity && !dfg_reserve(&bytes, &capacity, capacity ? 2 * capacity : 64 * 1024, 1)) {
-			err = DFG_ERR(DFG_MEMORY, "%s: no memory for more than %zu bytes", path, size);
+			err = DFG_ERR(DFG_MEMORY, "%s: no memory to read more than %zu bytes", path, size);
 			break;
 		}
 		ssize_t got = dfg_fs->read(fd, bytes + size, capacity - size);
@@ -106,7 +106,8 @@ static struct dfg_err *read_device(int fd, const char *path, struct dfg_blob *bl
 	if (!err || err->code != DFG_DATA)
 		return err;
 	dfg_err_free(err);
-	return DFG_ERR(DFG_NO_INPUT, "%s: is a device that does not seem to end", path);
+	return DFG_ERR(DFG_NO_INPUT, "%s: is a device that still has data after %d MiB: give a file", path,
+		DEVICE_MOST / (1024 * 1024));
 }
 
 struct dfg_err *dfg_blob_open(const char *path, size_t limit, struct dfg_blob *out_blob)
@@ -148,8 +149,8 @@ struct dfg_err *dfg_blob_open_plain(const char *path, size_t limit, struct dfg_b
 	else if (!S_ISREG(stat.st_mode))
 		err = DFG_ERR(DFG_DATA, "%s: is not a regular file", path);
 	else if (stat.st_nlink != 1)
-		err = DFG_ERR(DFG_DATA, "%s: has %lu hard links, expected 1: a file that has other names, too, is not read",
-			path, (unsigned long)stat.st_nlink);
+		err = DFG_ERR(DFG_DATA, "%s: has %lu hard links, expected 1: a file with several names is not read", path,
+			(unsigned long)stat.st_nlink);
 	else
 		err = map_all(fd, path, (size_t)stat.st_size, limit, out_blob);
 	dfg_fs->close(fd);

@@ -17,7 +17,7 @@ static struct dfg_err *read_word(
 	const bool simple = star && !strchr(star + 1, '*') && !strpbrk(old, "?[\\");
 	if (strchr(out_rename->new, '*') && !simple)
 		return DFG_ERR(
-			DFG_USAGE, "%s %s: a '*' in NEW requires exactly one '*' and no other pattern in OLD", option, word);
+			DFG_USAGE, "%s %s: if NEW has a '*', OLD must have exactly one '*' and no other wildcard", option, word);
 	return NULL;
 }
 

@@ -37,8 +37,8 @@ struct dfg_err *dfg_fs_open_scratch(const char *folder, int *out_fd)
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
 		fd = open_named(folder);
 	if (fd < 0)
-		return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create a scratch file there: %s", folder,
-			strerror(errno));
+		return DFG_ERR(
+			dfg_code_of_errno(errno, DFG_NO_OUTPUT), "cannot create a scratch file in %s: %s", folder, strerror(errno));
 	*out_fd = fd;
 	return NULL;
 }
@@ -50,8 +50,7 @@ struct dfg_err *dfg_fs_write_at(int fd, const char *folder, const void *bytes, s
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put <= 0)
-			return DFG_ERR(
-				DFG_IO, "%s: cannot write the scratch file there: %s", folder, strerror(put ? errno : ENOSPC));
+			return DFG_ERR(DFG_IO, "cannot write the scratch file in %s: %s", folder, strerror(put ? errno : ENOSPC));
 		from += put;
 		offset += (uint64_t)put;
 		count -= (size_t)put;
@@ -66,7 +65,7 @@ struct dfg_err *dfg_fs_read_at(int fd, const char *folder, void *bytes, size_t c
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot read the scratch file there: %s", folder,
+			return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "cannot read the scratch file in %s: %s", folder,
 				got ? strerror(errno) : "the file was truncated");
 		to += got;
 		offset += (uint64_t)got;

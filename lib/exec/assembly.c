@@ -63,8 +63,8 @@ static struct dfg_err *find_fallback(const struct dfg_node *graph_node, struct p
 		return NULL;
 	if (input < 0 || input >= node->n_in || node->n_in != 2)
 		return DFG_ERR(DFG_DATA,
-			"attribute '_dfg_fallback' is %lld: only a Merge of two inputs may have it, as 0 or 1; remove it, dfg sets "
-			"it where it is needed",
+			"attribute '_dfg_fallback' is %lld, but only a Merge of two inputs may have it, and its value must be 0 or "
+			"1; remove it: dfg sets it where it is needed",
 			(long long)input);
 	node->fallback = (uint8_t)(input + 1);
 	return NULL;
@@ -155,8 +155,8 @@ static struct dfg_err *find_save(struct maker *maker, struct plan_node *node, st
 	if (node->save == DFG_NONE || plan->node[node->save].role != DFG_SAVE)
 		return DFG_ERR(DFG_DATA, "input 0 is '%s' (%s), must be a Save that is not fed", from->name, from->op_name);
 	if (plan->node[node->save].n_in != node->n_in + 1)
-		return DFG_ERR(DFG_DATA, "has %d keys, but '%s' (%s) has %d", node->n_in, from->name, from->op_name,
-			plan->node[node->save].n_in - 1);
+		return DFG_ERR(DFG_DATA, "has %d keys, but '%s' (%s) saves under %d keys", node->n_in, from->name,
+			from->op_name, plan->node[node->save].n_in - 1);
 	return NULL;
 }
 

@@ -14,7 +14,8 @@ struct dfg_err *dfg_replica_find_batch(struct sharded_step *step)
 		if (!replica->sharded[i])
 			continue;
 		if (!shape->rank)
-			return DFG_ERR(DFG_DATA, "feed %u is a scalar, which has no rows for %u shards", i, replica->shards);
+			return DFG_ERR(DFG_DATA, "feed '%s' is a scalar, which has no rows to divide into %u shards",
+				dfg_slot_words(replica->compute, replica->compute->first_feed + i).s, replica->shards);
 		if (step->batch != DFG_UNKNOWN && shape->dim[0] != step->batch)
 			return DFG_ERR(DFG_DATA, "the sharded feeds have %lld and %lld rows, expected the same number",
 				(long long)step->batch, (long long)shape->dim[0]);
@@ -112,7 +113,7 @@ struct dfg_err *dfg_replica_update(struct sharded_step *step)
 	const struct dfg_graph *graph = replica->session->graph;
 	struct dfg_tensor *feed = dfg_zeros((size_t)replica->n_feed + replica->n_ticket, sizeof *feed);
 	int64_t *number = dfg_zeros(replica->n_ticket, sizeof *number);
-	struct dfg_err *err = feed && number ? NULL : dfg_no_memory("the update run");
+	struct dfg_err *err = feed && number ? NULL : dfg_no_memory("the plan of an update");
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < replica->n_feed && !err; i++)
 		if (!replica->sharded[i])

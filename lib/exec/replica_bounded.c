@@ -121,7 +121,7 @@ struct dfg_err *dfg_replica_start_shard(
 	struct dfg_clocks *clocks = &replica->bounded->clocks;
 	struct flight *flight = &replica->flight[shard->number];
 	if (flight->flies || !dfg_clocks_may_read(clocks, shard->number))
-		return DFG_ERR(DFG_BUG, "shard %u cannot begin a step now", shard->number);
+		return DFG_ERR(DFG_BUG, "shard %u is busy, or too far ahead to begin a step", shard->number);
 	if (shard->rows)
 		DFG_TRY(check_feeds(replica, feeds));
 	DFG_TRY(dfg_group_of(&replica->session->state, &group));
@@ -162,9 +162,8 @@ struct dfg_err *dfg_replica_finish_shard(
 	struct dfg_session_backend *backend = replica->session->options.backend;
 	if (wanted != DFG_NONE && (wanted >= replica->shards || !replica->flight[wanted].flies))
 		return DFG_ERR(DFG_DATA,
-			"the update of replica %u cannot be next, as that one computes no step: the record is of a run with "
-			"another bound, or "
-			"that did not wait for checkpoints or evaluations where this one does",
+			"the record says that replica %u updates next, but it is not computing a step: the recorded run had "
+			"another staleness bound, or checkpoints or evaluations at other steps",
 			wanted);
 	DFG_TRY(backend->finish_compute(backend, wanted, out_shard));
 	struct flight *flight = &replica->flight[*out_shard];

@@ -52,7 +52,7 @@ static struct dfg_err *merge_fetch(struct sharded_step *step, uint32_t i, struct
 		return dfg_tensor_concatenate(value, replica->shards, out_tensor);
 	if (merge == MERGE_SUM)
 		return dfg_merge_integers(value, replica->shards, out_tensor);
-	return DFG_ERR(DFG_DATA, "%s values have no mean over shards", dfg_dtype_name(value[first].dtype));
+	return DFG_ERR(DFG_DATA, "%s values cannot be averaged over shards", dfg_dtype_name(value[first].dtype));
 }
 
 struct dfg_err *dfg_replica_merge(struct sharded_step *step, struct dfg_tensor *out_fetches)

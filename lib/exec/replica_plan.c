@@ -228,12 +228,13 @@ static struct dfg_err *check_compute(const struct dfg_plan *plan)
 		unsigned flags = node->call->op->flags;
 		const struct plan_node *variable = flags & DFG_WRITES ? origin(plan, node) : NULL;
 		if (variable)
-			return dfg_resolved_note(DFG_ERR(DFG_DATA, "writes variable '%.200s' in the run of one shard of the batch",
-										 variable->call->node),
+			return dfg_resolved_note(
+				DFG_ERR(DFG_DATA, "would write variable '%.200s' separately for each shard of the batch",
+					variable->call->node),
 				node->call);
 		if (dfg_op_is_queued(node->call->op))
 			return dfg_resolved_note(
-				DFG_ERR(DFG_DATA, "uses a queue in the run of one shard of the batch"), node->call);
+				DFG_ERR(DFG_DATA, "would use a queue separately for each shard of the batch"), node->call);
 	}
 	return NULL;
 }

@@ -43,8 +43,8 @@ static struct dfg_err *tensor_of(
 static struct dfg_err *measure(const struct dfg_literal *literal, size_t *out_bytes)
 {
 	if (dfg_dtype_is_handle(literal->dtype))
-		return DFG_ERR(
-			DFG_DATA, "a constant of %s can only be kept in a file, not computed with", dfg_dtype_name(literal->dtype));
+		return DFG_ERR(DFG_DATA, "a constant of %s can be kept in a file, but not used in a computation",
+			dfg_dtype_name(literal->dtype));
 	return dfg_shape_bytes(&literal->shape, literal->dtype, out_bytes);
 }
 

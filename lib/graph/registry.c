@@ -61,8 +61,7 @@ struct dfg_err *dfg_op_missing(const char *name)
 	if (calls_python(name))
 		return DFG_ERR(DFG_DATA,
 			"no op '%s': it calls a function of the Python process that made the graph, which is not in the file: "
-			"replace it "
-			"by ops of the graph",
+			"replace it with ops of the graph",
 			name);
 	const char *nearest = dfg_op_nearest(name);
 	return nearest ? DFG_ERR(DFG_DATA, "no op '%.100s'; did you mean '%s'?", name, nearest)

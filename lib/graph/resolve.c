@@ -60,8 +60,8 @@ static struct dfg_err *check_item(
 	const struct dfg_attr_decl *decl, enum dfg_attr_kind kind, const union dfg_value *value)
 {
 	if (kind != decl->kind)
-		return DFG_ERR(DFG_DATA, "attribute '%s' is %s%s, must be %s", decl->name, decl->is_list ? "a list of " : "",
-			kind_name(kind), kind_name(decl->kind));
+		return DFG_ERR(DFG_DATA, "attribute '%s' %s %s, must be %s", decl->name,
+			decl->is_list ? "has an item that is" : "is", kind_name(kind), kind_name(decl->kind));
 	if (kind == DFG_ATTR_STRING && decl->allowed && !among(decl->allowed, value->s))
 		return DFG_ERR(DFG_DATA, "attribute '%s' is '%.*s', must be one of %.*s", decl->name,
 			(int)(value->s.length > 60 ? 60 : value->s.length), value->s.s, (int)strcspn(decl->allowed, " "),
@@ -129,7 +129,7 @@ static struct dfg_err *check_list(const struct dfg_param *param, const struct df
 {
 	if (list->count && list->kind != DFG_ATTR_DTYPE)
 		return DFG_ERR(
-			DFG_DATA, "attribute '%s' is a list of %s, expected a list of types", param->name, kind_name(list->kind));
+			DFG_DATA, "attribute '%s' has an item that is %s, must be a type", param->name, kind_name(list->kind));
 	for (uint32_t i = 0; i < list->count; i++)
 		DFG_TRY(check_type(param, list->item[i].dtype));
 	return NULL;
@@ -153,11 +153,11 @@ static struct dfg_err *fill_param(
 	if (wanted == DFG_ATTR_DTYPE)
 		return check_type(param, attr->value.dtype);
 	if (attr->value.i < param->least)
-		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, must be %d or more", param->name, (long long)attr->value.i,
+		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, must be at least %d", param->name, (long long)attr->value.i,
 			param->least);
 	if (attr->value.i > UINT16_MAX)
-		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld tensors, the limit is %d", param->name,
-			(long long)attr->value.i, UINT16_MAX);
+		return DFG_ERR(
+			DFG_DATA, "attribute '%s' is %lld, must be at most %d", param->name, (long long)attr->value.i, UINT16_MAX);
 	return NULL;
 }
 
@@ -189,7 +189,7 @@ static struct dfg_err *lay_out(const struct dfg_port *port, int n_port, const un
 	size_t head = ((size_t)n_port + 1) * sizeof(uint16_t);
 	uint16_t *first = dfg_arena_zeros(arena, head + count, 1);
 	if (!first)
-		return dfg_no_memory("the facts of nodes");
+		return dfg_no_memory("the attributes and ports of nodes");
 	uint8_t *dtype = (uint8_t *)first + head, refs = 0;
 	uint32_t at = 0;
 	for (int p = 0; p < n_port; p++) {
@@ -246,7 +246,7 @@ static struct dfg_err *fill(
 	union dfg_value *value =
 		dfg_arena_zeros(arena, (size_t)signature->n_attr + (size_t)signature->n_param, sizeof *value);
 	if (!value)
-		return dfg_no_memory("the facts of nodes");
+		return dfg_no_memory("the attributes and ports of nodes");
 	union dfg_value *param = value + signature->n_attr;
 	call->signature = signature;
 	call->attr = value;

@@ -35,7 +35,7 @@ void dfg_resolve_cache_free(struct dfg_resolve_cache *alike)
 static struct dfg_err *ready(struct dfg_facts *facts)
 {
 	if (!facts->alike && !(facts->alike = dfg_zeros(1, sizeof *facts->alike)))
-		return dfg_no_memory("the facts of nodes");
+		return dfg_no_memory("the attributes and ports of nodes");
 	return NULL;
 }
 
@@ -46,11 +46,11 @@ static struct dfg_err *enter(
 	uint32_t number;
 	char *entry = dfg_arena_zeros(arena, length + more, 1);
 	if (!entry)
-		return dfg_no_memory("the facts of nodes");
+		return dfg_no_memory("the attributes and ports of nodes");
 	memcpy(entry, key, length);
 	void *value = entry + length;
 	memcpy(out_value, &value, sizeof value); /* out_value is the address of a pointer to any type */
-	return dfg_map_put(map, entry, length, &number, NULL) ? NULL : dfg_no_memory("the facts of nodes");
+	return dfg_map_put(map, entry, length, &number, NULL) ? NULL : dfg_no_memory("the attributes and ports of nodes");
 }
 
 /* The value after an entry's key. */
@@ -189,7 +189,7 @@ static struct dfg_err *intern(
 		uint32_t number;
 		kept = dfg_arena_copy(arena, thing, size);
 		if (!kept || (map->count < SHARED_MOST && !dfg_map_put(map, kept, size, &number, NULL)))
-			return dfg_no_memory("the facts of nodes");
+			return dfg_no_memory("the attributes and ports of nodes");
 	}
 	memcpy(out_kept, &kept, sizeof kept); /* out_kept is the address of a pointer to any type */
 	return NULL;
@@ -231,7 +231,7 @@ static struct dfg_err *infer(struct dfg_facts *facts, const struct dfg_resolved_
 		return infer_few(facts, call, in, few, out);
 	struct dfg_inferred *fact = dfg_zeros(call->n_out, sizeof *fact);
 	if (!fact)
-		return dfg_no_memory("the facts of nodes");
+		return dfg_no_memory("the attributes and ports of nodes");
 	struct dfg_err *err = infer_few(facts, call, in, fact, out);
 	dfg_free(fact);
 	return err;

@@ -157,7 +157,7 @@ static struct dfg_err *concatenated_shape(
 			return DFG_ERR(DFG_DATA, "cannot concatenate %s and %s", dfg_type_words(*out_dtype, out_shape).s,
 				dfg_type_words(first->dtype, &first->shape).s);
 		if (__builtin_add_overflow(out_shape->dim[0], first->shape.dim[0], &out_shape->dim[0]))
-			return DFG_ERR(DFG_DATA, "the arrays have more rows in all than fit i64");
+			return DFG_ERR(DFG_DATA, "the number of rows in all arrays together does not fit in i64");
 	}
 	return NULL;
 }

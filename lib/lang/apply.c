@@ -158,7 +158,7 @@ static struct dfg_err *check_results(struct dfg_eval *eval, const struct dfg_cal
 		return NULL;
 	if (n != types->n)
 		return dfg_eval_at(
-			eval, types, DFG_ERR(DFG_DATA, "%s declares %u results and returns %u", callable->name, types->n, n));
+			eval, types, DFG_ERR(DFG_DATA, "%s declares %u results, but returns %u", callable->name, types->n, n));
 	for (uint32_t i = 0; i < n; i++)
 		DFG_TRY(dfg_eval_at(eval, types->kid[i],
 			dfg_type_match(eval, bindings, types->kid[i], "the result", n == 1 ? result : &result->list.item[i])));

@@ -111,8 +111,7 @@ static struct dfg_err *check(const struct walk *walk, uint32_t n)
 		return DFG_ERR(DFG_DATA, "the graph is a part of a plan: import the graph that the plan was made from");
 	if (walk->eval->region && dfg_role_is_flow_or_saved(role))
 		return DFG_ERR(DFG_DATA,
-			"a graph with loops or branches of its own can be applied only outside of those of "
-			"the program");
+			"a graph with loops or branches of its own can be applied only outside the program's loops and branches");
 	return NULL;
 }
 

@@ -181,7 +181,7 @@ static struct dfg_err *find_input(
 	struct dfg_nearest nearest = {.word = argument->name};
 	*out_input = DFG_NONE;
 	if (!argument->name && *by_position >= g->n_input)
-		return DFG_ERR(DFG_DATA, "%s has %u input%s", g->path, g->n_input, dfg_plural(g->n_input));
+		return DFG_ERR(DFG_DATA, "%s has only %u input%s", g->path, g->n_input, dfg_plural(g->n_input));
 	if (!argument->name) {
 		*out_input = (*by_position)++;
 		return NULL;
@@ -286,7 +286,7 @@ static struct dfg_err *no_outputs(struct dfg_eval *eval, const struct dfg_import
 		if (!ends)
 			return no_memory();
 	}
-	return DFG_ERR(DFG_DATA, "%s declares no outputs: choose a tensor by .node(\"NAME\", inputs)%s", g->path, ends);
+	return DFG_ERR(DFG_DATA, "%s declares no outputs: choose a tensor with .node(\"NAME\", inputs)%s", g->path, ends);
 }
 
 /* The writes of a graph that was built for training, such as those of moving averages, become part of the program's. */
@@ -298,10 +298,10 @@ static struct dfg_err *copy_updates(
 		return NULL;
 	for (const struct dfg_application *a = g->applications; a; a = a->older)
 		if (a->is_updating)
-			return DFG_ERR(DFG_DATA, "%s is applied again, but training writes its states once a step ('%s'): %s",
+			return DFG_ERR(DFG_DATA, "%s is applied again, but its training update '%s' may run only once per step: %s",
 				g->path, dfg_graph_node_name(eval, g, results->update[0]),
 				g->file.has_variants ? "apply it with training = false"
-									 : "import it as built without -D training=true");
+									 : "import the graph as built without -D training=true");
 	application->is_updating = true;
 	for (uint32_t i = 0; i < results->n_update; i++) {
 		struct dfg_edge edge;

@@ -99,7 +99,7 @@ static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope
 	struct dfg_edge in[4];
 	uint32_t node, n = tree->n - from;
 	if (n > 31)
-		return DFG_ERR(DFG_DATA, "there are more than 31 indices");
+		return DFG_ERR(DFG_DATA, "an index may have at most 31 items");
 	for (int i = 0; i < 3; i++)
 		DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, n, &slice.list[i]));
 	DFG_TRY(dfg_to_edge(eval, of, DFG_NO_DTYPE, &in[0]));

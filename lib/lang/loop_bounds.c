@@ -186,7 +186,7 @@ static struct dfg_err *require(struct dfg_eval *eval, struct dfg_counting *count
 static struct dfg_err *multiply(struct dfg_eval *eval, struct dfg_counting *counting, const struct dfg_datum *a,
 	const struct dfg_datum *b, struct dfg_datum *out_datum)
 {
-	const char *words = "a product of ranges has more iterations than fit i32:";
+	const char *words = "a product of ranges has more iterations than fit in i32:";
 	struct dfg_edge in[2], fits;
 	struct dfg_datum wide[2];
 	int64_t x, y;
@@ -353,7 +353,8 @@ struct dfg_err *dfg_count_bind(
 		bool is_read = mentions(reader, sequence->name);
 		if (is_read && !sequence->is_range && eval->region == loop->frame)
 			return dfg_eval_at(eval, reader,
-				DFG_ERR(DFG_DATA, "`while` cannot read '%s': rows are read only after the condition", sequence->name));
+				DFG_ERR(DFG_DATA, "`while` cannot read '%s': its rows are read only after the condition is tested",
+					sequence->name));
 		if (is_read)
 			DFG_TRY(bind(eval, loop, sequence, &datum));
 		DFG_TRY(dfg_name_scope_put(eval->arena, names, sequence->name, datum));

@@ -38,7 +38,7 @@ static struct dfg_err *make_dim(struct dfg_eval *eval, struct dfg_dim *dim)
 	struct dfg_saved_region saved;
 	if (!dfg_region_within(eval->region, region))
 		return DFG_ERR(
-			DFG_DATA, "the tensor of this dimension is in a loop or branch, and cannot be read outside of it");
+			DFG_DATA, "this is a dimension of a tensor in a loop or branch, and cannot be read outside of it");
 	dfg_region_go(eval, region, &saved);
 	struct dfg_err *err = make_dim_here(eval, dim);
 	dfg_region_back(eval, &saved);

@@ -134,7 +134,7 @@ static struct dfg_err *attr_value(
 		[DFG_ATTR_STRING] = "a string",
 		[DFG_ATTR_DTYPE] = "a dtype"};
 	return DFG_ERR(DFG_DATA, "expected %s that is known while building, not %s",
-		kind < sizeof wanted / sizeof *wanted && wanted[kind] ? wanted[kind] : "a value of another kind",
+		kind < sizeof wanted / sizeof *wanted && wanted[kind] ? wanted[kind] : "a value of the attribute's kind",
 		dfg_datum_words(eval, datum));
 }
 

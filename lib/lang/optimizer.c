@@ -67,7 +67,7 @@ static struct dfg_err *check(struct dfg_optimizer *optimizer)
 	if (found->kind != DFG_DATUM_LAYER || found->callable->tree->kid[1]->n != 3)
 		return dfg_eval_at(eval, name,
 			DFG_ERR(DFG_DATA,
-				"'%s' is not an optimizer: an optimizer is a layer whose second list of arguments is (p, g, step)",
+				"'%s' is not an optimizer: an optimizer is a layer with the second argument list (p, g, step)",
 				name->text));
 	return NULL;
 }

@@ -88,7 +88,7 @@ struct dfg_err *dfg_parallel_options(struct dfg_eval *eval, struct dfg_name_scop
 		return DFG_ERR(
 			DFG_DATA, "`ordered` and `buffer` exclude each other: reads of a buffered variable may be stale");
 	if (parallel->staleness >= 0 && !parallel->n_buffer)
-		return DFG_ERR(DFG_DATA, "`staleness` requires `buffer`: the variables that may be read stale");
+		return DFG_ERR(DFG_DATA, "`staleness` requires `buffer`, which names the variables that may be read stale");
 	parallel->staleness = parallel->staleness < 0 ? 0 : parallel->staleness;
 	loop->parallel = parallel;
 	return NULL;
@@ -121,8 +121,8 @@ struct dfg_err *dfg_parallel_update(
 	if (!dfg_parallel_buffers(eval->parallel, cell))
 		return NULL;
 	if (update == DFG_UPDATE_ASSIGN)
-		return DFG_ERR(
-			DFG_DATA, "'%s' is buffered, so it takes updates that commute: `+=`, `-=`, `max=` or `min=`", cell->path);
+		return DFG_ERR(DFG_DATA,
+			"'%s' is buffered, so it takes only updates that commute: `+=`, `-=`, `max=` or `min=`", cell->path);
 	mark = DFG_ATTR_I("_dfg_buffer", eval->parallel->staleness);
 	struct dfg_new_node want = {.op = "Identity", .in = value, .n_in = 1, .attr = &mark, .n_attr = 1};
 	DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_NONE, &node));

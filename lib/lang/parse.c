@@ -97,7 +97,7 @@ struct dfg_err *dfg_take_new_name(struct dfg_parser *parser, const char **out_na
 	char what[100];
 	if (!dfg_sees_reserved(parser))
 		return dfg_take_name(parser, out_name);
-	snprintf(what, sizeof what, "`%.*s` is a word of the language and cannot be a name", (int)token.length,
+	snprintf(what, sizeof what, "`%.*s` is a reserved word and cannot be a name", (int)token.length,
 		parser->source->text + token.at);
 	return dfg_source_err(parser->source, token.at, DFG_DATA, what);
 }

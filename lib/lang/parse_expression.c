@@ -436,7 +436,8 @@ static struct dfg_err *product(struct dfg_parser *parser, struct dfg_tree **out_
 	DFG_TRY(dfg_expect(parser, "("));
 	DFG_TRY(gathered(parser, dfg_parse_sequence, ")", &ranges));
 	if (ranges->n != (*out_tree)->n || !ranges->n)
-		return dfg_source_err(parser->source, at, DFG_DATA, "a product requires one range for each of its names");
+		return dfg_source_err(
+			parser->source, at, DFG_DATA, "a loop over a product requires one range for each of its names");
 	for (uint32_t i = 0; i < ranges->n; i++) {
 		if (!ranges->kid[i]->range || !ranges->kid[i]->kid[1])
 			return dfg_source_err(parser->source, ranges->kid[i]->at, DFG_DATA,

@@ -46,10 +46,10 @@ static struct dfg_err *pack(struct dfg_eval *eval, const struct dfg_datum *list,
 	int rank = rank_of(eval, &item[0]);
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, n, sizeof *in);
 	if (!in)
-		return dfg_no_memory("the subscripts of rows");
+		return dfg_no_memory("the row subscripts");
 	for (uint32_t i = 1; i < n; i++)
 		if (rank_of(eval, &item[i]) != rank)
-			return DFG_ERR(DFG_DATA, "subscripts of rows must all be scalars, or all have the same shape");
+			return DFG_ERR(DFG_DATA, "row subscripts must all be scalars, or all have the same shape");
 	if (!rank)
 		return dfg_to_edge(eval, list, DFG_NO_DTYPE, out_edge);
 	for (uint32_t i = 0; i < n; i++)
@@ -104,8 +104,7 @@ static struct dfg_err *call(struct dfg_eval *eval, const struct dfg_tree *tree, 
 static struct dfg_err *check_cell(const struct dfg_cell *cell)
 {
 	if (cell->by_rows || cell->by_rule)
-		return DFG_ERR(
-			DFG_DATA, "'%s' is a state of the rows of an optimizer, which has no rows of its own", cell->path);
+		return DFG_ERR(DFG_DATA, "'%s' is the per-row state of an optimizer, which cannot be indexed", cell->path);
 	if (!cell->shape.rank)
 		return DFG_ERR(DFG_DATA, "'%s' is a scalar and has no rows", cell->path);
 	return NULL;
@@ -120,7 +119,7 @@ struct dfg_err *dfg_rows_gather(struct dfg_eval *eval, struct dfg_name_scope *bi
 	DFG_TRY(dfg_rows_subscripts(eval, bindings, tree->kid + 1, tree->n - 1, first, &n, &indices));
 	*out_kid = 1 + n;
 	if (*out_kid < tree->n && dfg_eval_fact(eval, indices)->shape.rank != (n > 1))
-		return DFG_ERR(DFG_DATA, "a slice can follow subscripts of rows only if they are scalars");
+		return DFG_ERR(DFG_DATA, "a slice can follow row subscripts only if they are scalars");
 	struct dfg_argument argument[] = {{.value = {DFG_DATUM_CELL, .cell = cell}}, {.value = DFG_TENSOR(indices)},
 		{.name = "dtype", .value = DFG_TYPE(cell->dtype)}};
 	return call(eval, tree, n == 1 ? "ResourceGather" : "ResourceGatherNd", argument, 3, out_datum);

@@ -82,7 +82,7 @@ static struct dfg_err *scatter(struct dfg_eval *eval, struct dfg_cell *cell, str
 struct dfg_err *dfg_rule_write(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node)
 {
 	if (eval->region != eval->rule->region)
-		return DFG_ERR(DFG_DATA, "a rule sets its states outside of branches and loops");
+		return DFG_ERR(DFG_DATA, "a rule may set its states only outside of branches and loops");
 	DFG_TRY(keep_state(eval->rule, cell, value, true));
 	return scatter(eval, cell, value, out_node);
 }
@@ -92,7 +92,7 @@ struct dfg_err *dfg_rule_seen(struct dfg_eval *eval, struct dfg_cell *cell, stru
 	const struct dfg_row_rule *rule = eval->rule;
 	const struct dfg_row_rule_state *state = find_state(eval->rule, cell);
 	if (state && state->is_set)
-		return DFG_ERR(DFG_DATA, "seen(%s) must come before the rule sets it", cell->path);
+		return DFG_ERR(DFG_DATA, "seen(%s) must come before the rule sets that state", cell->path);
 	DFG_TRY(gather(eval, cell, mark_of(rule), out_edge));
 	if (!rule->is_buffered)
 		return NULL;
@@ -144,7 +144,7 @@ static struct dfg_err *find_rows(struct dfg_eval *eval, struct dfg_name_scope *b
 	if (!tree->kid[1] || cell->shape.rank < 1)
 		return DFG_ERR(DFG_DATA, "`by` requires the rows that it updates: `set %s[ids] -= g by sgd()`", tree->text);
 	if (tree->operation != DFG_UPDATE_DECREASE)
-		return DFG_ERR(DFG_DATA, "`by` follows `-= g`: the rule turns the gradient g into an update");
+		return DFG_ERR(DFG_DATA, "`by` may follow only `-= g`: the rule turns the gradient g into an update");
 	DFG_TRY(dfg_rows_subscripts(eval, bindings, tree->kid[1]->kid, tree->kid[1]->n, NULL, &n, out_indices));
 	if (n != 1 || tree->kid[1]->n != 1)
 		return DFG_ERR(DFG_DATA, "a rule updates whole rows: give one subscript");
@@ -192,8 +192,8 @@ static struct dfg_err *update(struct dfg_eval *eval, const struct dfg_tree *tree
 	DFG_TRY(apply(eval, tree, cell, instance, in, &p));
 	const struct dfg_inferred *old = dfg_eval_fact(eval, in[0]), *made = dfg_eval_fact(eval, p);
 	if (old->dtype != made->dtype || !dfg_shape_fits(&old->shape, &made->shape))
-		return DFG_ERR(DFG_DATA, "the rule turns rows of %s into %s", dfg_type_words(made->dtype, &made->shape).s,
-			dfg_type_words(old->dtype, &old->shape).s);
+		return DFG_ERR(DFG_DATA, "the new value of the rows is %s, but the rows are %s",
+			dfg_type_words(made->dtype, &made->shape).s, dfg_type_words(old->dtype, &old->shape).s);
 	return scatter(eval, cell, p, out_node);
 }
 
@@ -211,7 +211,7 @@ struct dfg_err *dfg_rule_update(struct dfg_eval *eval, struct dfg_name_scope *bi
 			DFG_ERR(DFG_DATA,
 				"a rule is an optimizer with its arguments, such as adagrad(lr = 0.1): a layer of (p, g, step)"));
 	if (eval->rule)
-		return DFG_ERR(DFG_DATA, "a rule cannot update rows by another rule");
+		return DFG_ERR(DFG_DATA, "a rule cannot contain an update by another rule");
 	DFG_TRY(dfg_eval_at(eval, tree, find_rows(eval, bindings, tree, cell, &slope, &rule.indices)));
 	eval->rule = &rule;
 	struct dfg_err *err = dfg_eval_at(eval, tree->kid[2], update(eval, tree, cell, &instance, slope, out_node));

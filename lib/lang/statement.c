@@ -174,8 +174,8 @@ static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_name_scope *bind
 		return bind_names(eval, bindings, names, &value, since);
 	bool many = value.kind == DFG_DATUM_TUPLE || value.kind == DFG_DATUM_LIST;
 	if (!many || value.list.n != names->n)
-		return DFG_ERR(DFG_DATA, "%u names cannot take %u value%s", names->n, many ? value.list.n : 1,
-			many && value.list.n != 1 ? "s" : "");
+		return DFG_ERR(DFG_DATA, "%u value%s cannot be assigned to %u names", many ? value.list.n : 1,
+			many && value.list.n != 1 ? "s" : "", names->n);
 	return bind_names(eval, bindings, names, value.list.item, since);
 }
 

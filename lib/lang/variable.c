@@ -174,7 +174,7 @@ static struct dfg_err *declare_cell(
 	like.by_rule = eval->rule && dfg_shape_equal(&like.shape, &eval->row_part);
 	if (eval->rule && !like.by_rule)
 		return dfg_eval_at(eval, tree->kid[0],
-			DFG_ERR(DFG_DATA, "'%s' is %s: the state of a rule has rows like p", like.path,
+			DFG_ERR(DFG_DATA, "'%s' is %s, but a state of a rule must have the shape of p", like.path,
 				dfg_type_words(like.dtype, &like.shape).s));
 	if (like.by_rows || like.by_rule)
 		like.shape = eval->rule ? eval->rule->whole : eval->rows->whole;
@@ -195,7 +195,7 @@ static struct dfg_err *declare_cell(
 		return DFG_ERR(DFG_DATA, "'%s' is already declared", like.path);
 	if ((*out_cell)->dtype == like.dtype && dfg_shape_equal(&(*out_cell)->shape, &like.shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "'%s' is %s since its layer was first applied, but %s in this call", like.path,
+	return DFG_ERR(DFG_DATA, "'%s' was %s when its layer was first applied, but is %s in this call", like.path,
 		dfg_type_words((*out_cell)->dtype, &(*out_cell)->shape).s, dfg_type_words(like.dtype, &like.shape).s);
 }
 
@@ -229,7 +229,7 @@ static struct dfg_err *write(struct dfg_eval *eval, struct dfg_name_scope *bindi
 	struct dfg_edge in[2];
 	if (cell->by_rule && eval->rule)
 		return tree->kid[1] || tree->operation != DFG_UPDATE_ASSIGN
-				   ? DFG_ERR(DFG_DATA, "a rule sets its state as `set %s = ...`", tree->text)
+				   ? DFG_ERR(DFG_DATA, "a rule may set its state only with `set %s = ...`", tree->text)
 				   : dfg_rule_write(eval, cell, value, out_node);
 	DFG_TRY(dfg_parallel_update(eval, cell, tree->operation, &value));
 	if (tree->kid[2])

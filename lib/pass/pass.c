@@ -15,7 +15,7 @@ const struct dfg_pass dfg_passes[] = {
 		.standard = true,
 		.run = dfg_lower},
 	{.name = "tensorflow",
-		.doc = "Replace ops that only dfg has by tensor arrays, so that TensorFlow can run the graph.",
+		.doc = "Replace ops that only dfg has with tensor arrays, so that TensorFlow can run the graph.",
 		.whole = true,
 		.run = dfg_tensorflow},
 	{.name = "fuse",
@@ -32,7 +32,7 @@ const struct dfg_pass dfg_passes[] = {
 	{.name = "strip",
 		.doc = "Remove assertions, checks of numbers, prints and identities, which inference does not require.",
 		.run = dfg_strip},
-	{.name = "cse", .doc = "Merge nodes that compute the same.", .standard = true, .run = dfg_cse},
+	{.name = "cse", .doc = "Merge nodes that compute the same value.", .standard = true, .run = dfg_cse},
 	{.name = "prune", .doc = "Remove nodes that no output depends on.", .standard = true, .run = dfg_prune},
 	{0},
 };

@@ -97,7 +97,7 @@ plan cube ", ordered: coordinates i, j, k
 loop next 'state a: f32[9] = 0' 'i in 1..9 with (ordered)' 'set a[i] = a[i - 1] + 1'
 plan next ", ordered: coordinates i
   a[i - 1] read, a[i] = (1)
-  serial: 't/a/ResourceGather' and 't/a/ResourceScatterUpdate' access the same rows of 'a' in iterations that are (1) apart: no coordinate and no two coordinates separate all dependences, and a wavefront requires two ranges"
+  serial: 't/a/ResourceGather' and 't/a/ResourceScatterUpdate' access the same rows of 'a' in iterations that are (1) apart: no coordinate or pair of coordinates separates all dependences, and a wavefront requires two ranges"
 loop apart 'state a: f32[9, 2] = 0' 'i in 0..9' 'set a[i, 0] = sum(a[i, 1])' 'set a[i, 1] = 2.0'
 plan apart ": coordinates i
   a[i, 1] read =, a[i, 0] =
@@ -245,7 +245,7 @@ output y = total
 P
 "$DFG" build late.dfg -o late.pb
 status 65 "$DFG" check --parallel total late.pb
-has err "compares its counter with a number"
+has err "must compare its counter with a number"
 foreign() { # NAME: the text form of a program, of which --parallel marks loops
 	cat >"$1.dfg"
 	"$DFG" build "$1.dfg" -o "$1.pb"
@@ -259,7 +259,7 @@ total = loop (f = TensorArrayWriteV3(ta[0], 0, 3, ta[1])) for i in 0..8 {
 output done = total
 P
 status 65 "$DFG" check --parallel total yields.pb
-has err "(TensorArrayReadV3): the array has values of other iterations"
+has err "(TensorArrayReadV3): it reads values of other iterations from an array"
 foreign swap <<'P'
 w = VarHandleOp(dtype = i32, shape = [9], shared_name = "w")
 h = VarHandleOp(dtype = i32, shape = [9], shared_name = "h")
@@ -287,7 +287,7 @@ total = loop (k = 0) for i in 0..8 {
 output done = total
 P
 	status 65 "$DFG" check --parallel total hidden.pb
-	has err "(ResourceGather): the handle may be of a variable that the loop changes"
+	has err "(ResourceGather): the handle may refer to a variable that the loop changes"
 done
 # A session knows a variable by its container and name, joined by a slash.
 foreign slash <<'P'
@@ -316,11 +316,11 @@ P
 has got "w read, w[i] = (any)"
 "$DFG" build slrb.dfg -o slrb.pb
 graph=slrb.pb
-wrong "the mark '_dfg_parallel' must be 'ordered' or 'unordered'" 's/"unordered"/"backward"/'
+wrong "attribute '_dfg_parallel' must be 'ordered' or 'unordered'" 's/"unordered"/"backward"/'
 wrong "which an ordered loop does not allow" 's/"unordered"/"ordered"/'
-wrong "the mark '_dfg_buffer' belongs to the Identity of an update" 's/_dfg_parallel/_dfg_buffer/'
-wrong "the mark '_dfg_parallel' belongs to the LoopCond" 's/_dfg_buffer/_dfg_parallel/'
+wrong "attribute '_dfg_buffer' is allowed only on the Identity of an update" 's/_dfg_parallel/_dfg_buffer/'
+wrong "attribute '_dfg_parallel' is allowed only on the LoopCond" 's/_dfg_buffer/_dfg_parallel/'
 wrong "so it takes only updates that commute" 's/"ResourceScatterSub"/"ResourceScatterUpdate"/'
 loop mixed 'state a: i32[90] = 0' 'i in 0..9 with (buffer = a)' 'set a[i] += 1' 'set a[3] max= 5'
 status 65 "$DFG" check mixed.dfg
-has err "so it takes only updates that commute, all of them by one operation"
+has err "so it takes only updates that commute, all with the same operation"

@@ -17,7 +17,7 @@ grep '^devices' out >line
 has line 'cannot open the provider of CUDA devices that DFG_CUDA names'
 DFG_STANDIN=driver=12040 "$DFG" doctor --quick >out || test $? = 1
 grep '^devices' out >line
-has line 'the driver is for CUDA 12.4, older than 13.0, which this program requires'
+has line 'the NVIDIA driver is for CUDA 12.4, but this program requires CUDA 13.0 or later: update the driver'
 DFG_STANDIN=devices=0 "$DFG" doctor --quick >out || test $? = 1
 grep '^devices' out >line
 has line 'no device (cudaErrorNoDevice)'
@@ -28,7 +28,7 @@ other=$(echo "$build" | tr 0-9a-f 1-9a-f0)
 sed "s/$build/$other/g" "$DFG_CUDA" >other.so
 DFG_CUDA=./other.so "$DFG" doctor --quick >out || test $? = 1
 grep '^devices' out >line
-has line "other.so is of build $other, but this program requires $build"
+has line "other.so is build $other, but this program requires build $build"
 
 # Without a provider nothing is opened, and nothing is wrong.
 unset DFG_CUDA DFG_STANDIN

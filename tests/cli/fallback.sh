@@ -42,6 +42,6 @@ mark 0 >right.pbtxt
 expect 4 41 1 right.pbtxt && expect 5 8 0 right.pbtxt
 mark 1 >wrong.pbtxt
 status 65 "$DFG" run wrong.pbtxt --feed x=4 --fetch y
-has err "attribute '_dfg_fallback' is 1, but input 0 is the constant that is live in more cases"
+has err "attribute '_dfg_fallback' is 1, but it is input 0 that is a constant and live in more cases"
 mark 7 >wrong.pbtxt
 status 65 "$DFG" check wrong.pbtxt

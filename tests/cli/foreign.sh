@@ -146,7 +146,7 @@ strings='attr { key: "dtype" value { type: DT_STRING } } attr { key: "value" val
 	node merged NovelSummary sharp
 } >saver.pbtxt
 status 0 "$DFG" check saver.pbtxt
-has err "saver.pbtxt: warning: node 'save/SaveNovel': no op 'SaveNovel'; no output needs it, nor 3 more nodes with unknown ops"
+has err "saver.pbtxt: warning: node 'save/SaveNovel': no op 'SaveNovel', but no output needs this node or the other 3 with unknown ops"
 status 0 "$DFG" run saver.pbtxt --feed x=0.25 --fetch loss
 status 0 "$DFG" grad saver.pbtxt --loss loss --optimizer 'sgd(lr=0.5)' --wrt w -o saver.pb
 status 0 "$DFG" run saver.pb --feed x=0.25 --target train --fetch loss --repeat 2

@@ -150,7 +150,7 @@ status 0 "$DFG" run t.pb --target train --feed x=f32[2,1]:2,6 --save n.npz --fet
 "$DFG" run t.pb --load n.npz --fetch net/y/batch_norm/moving_mean/read,net/y/batch_norm/moving_variance/read --feed x=f32[1,1]:0 >got
 has got 'net/y/batch_norm/moving_mean/read: f32[1]'
 [ "$(grep -v : got | tr '\n' ' ')" = '2 2.5 ' ] || { cat got; exit 1; }
-refuse 'is applied again, but training writes its states once a step' <<'.'
+refuse 'is applied again, but its training update' <<'.'
 import "norm.pb" as net
 input x: f32[n, 1]
 output y = net(x) + net(2 * x)
@@ -235,7 +235,7 @@ refuse "net.pb: node 'x': this input is needed, but the call does not give it" <
 import "net.pb" as net
 output y = net()
 .
-refuse "net.pb has 1 input" <<'.'
+refuse "net.pb has only 1 input" <<'.'
 import "net.pb" as net
 input v: f32[n, 2]
 output y = net(v, v)
@@ -263,11 +263,11 @@ refuse 'its tensors are .node("h")' <<'.'
 import "net.pb" as net
 output y = net.h
 .
-refuse "declares no outputs: choose a tensor by .node(" <<.
+refuse "declares no outputs: choose a tensor with .node(" <<.
 import "$graphs/branch.pb" as net
 output y = net()
 .
-refuse "can be applied only outside of those of the program" <<.
+refuse "can be applied only outside the program's loops and branches" <<.
 import "$graphs/branch.pb" as net
 input a: f64[]
 output y = loop (s = a) for i in 0..2 { next net.node("y", s) }

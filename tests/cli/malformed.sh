@@ -34,7 +34,7 @@ const() { # NAME DTYPE DIMS FIELDS
 status 66 "$DFG" check /
 has err 'is a directory'
 status 66 "$DFG" check /dev/zero
-has err 'does not seem to end'
+has err 'is a device that still has data after 16 MiB'
 status 65 "$DFG" check /dev/null
 has err 'the graph has no nodes'
 python3 - <<'END'

@@ -27,10 +27,10 @@ in_time() { # COMMAND... ends with 76 within ten seconds
 status 0 timeout 60 ./odd run m.dfg --feed x=f32[2]:1,2 --fetch y --hosts local:2
 printf 'local:1\nlocal:1 dfg=%s\n' "$PWD/odd" >hosts
 in_time "$DFG" run m.dfg --feed x=f32[2]:1,2 --fetch y --hosts ./hosts
-has err "w1: runs another build of dfg $version, $odd, but this is $own: install the same program on all hosts"
+has err "w1: runs another build of dfg $version: $odd, expected $own; install the same build on all hosts"
 printf 'local:1\nlocal:1 dfg=%s\n' "$DFG" >hosts
 in_time ./odd run m.dfg --feed x=f32[2]:1,2 --fetch y --hosts ./hosts
-has err "w1: runs another build of dfg $version, $own, but this is $odd"
+has err "w1: runs another build of dfg $version: $own, expected $odd"
 
 # A worker that was started by someone else tells only a peer with the secret.
 head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >secret
@@ -42,7 +42,7 @@ within test -s hello
 port=$(sed 's/.*"address":"[^"]*:\([0-9]*\)".*/\1/' hello)
 printf 'alpha tcp=127.0.0.1:%s\n' "$port" >hosts
 in_time ./odd run m.dfg --feed x=f32[2]:1,2 --fetch y --hosts ./hosts --secret-file secret
-has err "runs another build of dfg $version, $own, but this is $odd: install the same program on all hosts"
+has err "runs another build of dfg $version: $own, expected $odd; install the same build on all hosts"
 never gone "$worker"
 status 0 timeout 60 "$DFG" run m.dfg --feed x=f32[2]:1,2 --fetch y --hosts ./hosts --secret-file secret
 

@@ -114,10 +114,10 @@ wrong() { # MESSAGE STATEMENT: the build fails with the message and names line 4
 	has err "wrong.dfg:4:"
 }
 wrong "is not allowed in \`parallel for\`" 'parallel for i in 0..3 { next 1 }'
-wrong "takes updates that commute" 'parallel for i in 0..3 with (buffer = c) { set c = 2.0 }'
+wrong "takes only updates that commute" 'parallel for i in 0..3 with (buffer = c) { set c = 2.0 }'
 wrong "did you mean 'staleness'?" 'parallel for i in 0..3 with (stalenes = 2) { set c += 2.0 }'
 wrong "exclude each other" 'parallel for i in 0..3 with (ordered, buffer = c) { set c += 2.0 }'
-wrong "more iterations than fit i32" 'parallel for (i, j) in (0..100000, 0..100000) { set c += 2.0 }'
+wrong "more iterations than fit in i32" 'parallel for (i, j) in (0..100000, 0..100000) { set c += 2.0 }'
 wrong "cannot contain another one" 'parallel for i in 0..3 { parallel for j in 0..2 { set c += 2.0 } }'
 wrong "rows are numbered from 0" 'parallel for i in 0..3 { set w[-1] += 2.0 }'
 wrong "is a scalar and has no rows" 'parallel for i in 0..3 { set c[i] += 2.0 }'

@@ -31,7 +31,7 @@ while read -r name targets fetch options; do
 	case $name in
 	accumulate | embedding-adagrad | factorise-ftrl | two-optimizers) # own targets, and sparse gradients
 		status 65 step three.npz --shards 3
-		has err "would be assigned a value of one shard: '"
+		has err "would be assigned a value of one shard (path '"
 		continue
 		;;
 	batchnorm-moving) # its gradients wait for its moving averages; the statistics are those of a shard
@@ -47,7 +47,7 @@ while read -r name targets fetch options; do
 	clip-global-norm)
 		status 0 step one.npz
 		status 0 step three.npz --shards 3
-		has err "'fc2/b', after a clip of each shard; --gradients names what is before the clip"
+		has err "'fc2/b', each clipped in its own shard; to average before the clip, name the unclipped gradients with --gradients"
 		status 1 "$DFG" diff one.npz three.npz --rtol 1e-4 --atol 1e-5
 		continue
 		;;

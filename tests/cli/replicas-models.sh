@@ -53,7 +53,7 @@ output x = f32(range(8))
 .
 for target in update train; do
 	status 0 "$DFG" run foreign.pbtxt --data x=@v.npy --batch 4 --no-shuffle --target "$target" --shards 4 --save w.npz
-	has err "no loss is marked; the mean over shards is taken of the gradients of 'w'"
+	has err "no loss is marked, so replicas average the gradients of 'w'"
 	[ "$("$DFG" show w.npz --json | grep -c .)" -gt 0 ]
 	status 0 "$DFG" run foreign.pbtxt --load w.npz --fetch w
 	[ "$(cat out)" = 'w: f32[] -3.5' ] # -(1.5 + 5.5) / 2

@@ -30,7 +30,7 @@ run 0 penalty --fetch loss --save b.npz --shards 4
 sed 's/mean/sum/' penalty.dfg >mixed.dfg
 step mixed
 run 65 mixed --shards 4
-has err "mixed-train.pb: node 'loss/Mul.2' (Mul): the loss 'loss' adds a term that is not a sum over the batch to one that is: say how replicas reduce gradients: --reduce mean or sum"
+has err "mixed-train.pb: node 'loss/Mul.2' (Mul): the loss 'loss' adds a term that is not a sum over the batch to one that is; choose how replicas reduce gradients with --reduce mean or --reduce sum"
 run 0 mixed --shards 4 --reduce sum
 
 # A sum divided by the number of rows is a mean; other quotients are refused.
@@ -78,7 +78,7 @@ output loss = mean(sum(x * w, axis = 1) ** 2)
 .
 step count
 run 65 count --shards 4
-has err "variable 'seen' is assigned a value that differs between shards, and i64 values have no mean: 'x' > "
+has err "variable 'seen' is assigned a value that differs between shards, and i64 values cannot be averaged (path 'x' > "
 run 0 count
 cat >other.dfg <<'.'
 input x: f32[n, 2]
@@ -89,7 +89,7 @@ target keep { set last = sum(x, axis = 0) }
 .
 step other
 run 65 other --target keep --shards 4
-has err "variable 'last' would be assigned a value of one shard: 'x' > "
+has err "variable 'last' would be assigned a value of one shard (path 'x' > "
 run 0 other --shards 4
 
 # 12. A batch of fixed size is that of a shard.
@@ -124,7 +124,7 @@ cmp a.npz b.npz
 run 65 moving --shards 4 --gradients 'train/lr'
 has err "moving-train.pb: --gradients matches no value of this step that depends on the batch: node 'average/"
 run 65 moving --shards 4 --gradients x
-has err "node 'x' (Placeholder): an input with the rows of a batch is not a gradient to reduce"
+has err "node 'x' (Placeholder): an input that holds rows of the batch cannot be reduced as a gradient"
 run 65 moving --shards 4 --gradients 'loss/*'
 has err "cannot be reduced over the shards, as it depends on another reduced value; run the two reductions in separate steps"
 run 65 moving --shards 4 --gradients loss/Sum

@@ -103,4 +103,4 @@ END
 "$DFG" build large.dfg -o large.pb
 "$DFG" grad large.pb --loss loss --optimizer 'sgd(lr=0.1)' -o large-train.pb
 status 71 timeout 100 "$DFG" run large-train.pb --data y=@y.npy --batch 16 --target train --replicas 2 --hosts local:2 --memory-limit 11M
-has err 'bytes that replicas share to reduce gradients in'
+has err 'shared bytes in which replicas reduce gradients'

@@ -37,16 +37,16 @@ for optimizer in 'sgd(lr=0.1)' 'adagrad(lr=0.1)' mine.dfg:signed; do
 	}
 	X
 	both "$optimizer"
-	has notes 'gradients that stay rows: w, b'
+	has notes 'gradients kept as rows: w, b'
 	cmp rows.safetensors dense.safetensors
 done
 "$DFG" show rows.pb >shown
-has shown 'gradients that stay rows'
+has shown 'gradients kept as rows'
 has shown 'grad/w/values  '
 has shown 'grad/b/values  '
 # A norm over all gradients is summed in another order.
 both 'sgd(lr=0.1)' --clip-norm 0.05
-has notes 'gradients that stay rows: w, b'
+has notes 'gradients kept as rows: w, b'
 "$DFG" diff rows.safetensors dense.safetensors --rtol 1e-6 --atol 1e-7
 
 # A branch adds its rows where it is taken. A loop's gradient is summed in its frame, dense.
@@ -67,7 +67,7 @@ for program in repeat branch; do
 	both 'adagrad(lr=0.1)'
 	cmp rows.safetensors dense.safetensors
 done
-has notes 'gradients that stay rows: w'
+has notes 'gradients kept as rows: w'
 "$DFG" build table.dfg -o table.pb
 
 # These change every row in every step, or mix rows: their gradients are dense.

@@ -105,28 +105,30 @@ for blocks in 1 3; do
 	[ $blocks != 1 ] || cmp slices.safetensors serial.safetensors
 done
 
-wrong() { # MESSAGE STATEMENT: the build fails with the message and names line 8
+wrong() { # MESSAGE STATEMENT: the build fails with the message and names line 9
 	cat >wrong.dfg <<-P
 	layer shaped()(p, g, step) { state s: f32[4] = 0
 	    p + s }
 	layer late()(p, g, step) { state s: like p = zeros
 	    set s = s + g
 	    p - seen(s) }
+	layer wider()(p, g, step) { f64(p) }
 	state c: f32[] = 0
 	state w: f32[3, 2] = 0
 	target t { $2 }
 	P
 	status 65 "$DFG" build wrong.dfg -o wrong.pb
 	has err "$1"
-	has err "wrong.dfg:${3:-8}:"
+	has err "wrong.dfg:${3:-9}:"
 }
-wrong "follows \`-= g\`" 'set w[0] += [1, 2] by sgd()'
+wrong "\`by\` may follow only \`-= g\`" 'set w[0] += [1, 2] by sgd()'
 wrong "requires the rows" 'set c -= 1.0 by sgd()'
 wrong "requires the rows" 'set w -= w by sgd()'
 wrong "give one subscript" 'set w[0, 1] -= 1.0 by sgd()'
 wrong "a rule is an optimizer with its arguments" 'set w[0] -= [1, 2] by sgd'
 wrong "a rule is an optimizer with its arguments" 'set w[0] -= [1, 2] by 3'
 wrong "the gradient has shape [3], but the rows have shape [2]" 'set w[0] -= [1, 2, 3] by sgd()'
-wrong "the state of a rule has rows like p" 'set w[0] -= [1, 2] by shaped()' 1
-wrong "must come before the rule sets it" 'set w[0] -= [1, 2] by late()' 5
+wrong "a state of a rule must have the shape of p" 'set w[0] -= [1, 2] by shaped()' 1
+wrong "the new value of the rows is f64[1,2], but the rows are f32[1,2]" 'set w[0] -= [1, 2] by wider()'
+wrong "must come before the rule sets that state" 'set w[0] -= [1, 2] by late()' 5
 wrong "requires the name of a state" 'set w[0] -= seen([1, 2]) by sgd()'

@@ -84,7 +84,7 @@ trap '' XFSZ
 (
 	ulimit -f 1000
 	status 74 "$DFG" run "$@" --memory-limit 13M --swap scratch
-	has err 'scratch: cannot write the scratch file there: '
+	has err 'cannot write the scratch file in scratch: '
 	has err 'Dfg>Save'
 )
 trap - XFSZ

@@ -43,7 +43,7 @@ printf 'input x: f32[3]\nparam w: f32[2] = zeros\noutput y = sum(w) + sum(x)\n' 
 printf 'input x: f32[3]\nparam w: f32[3] = zeros\noutput y = sum(w) + sum(x)\n' | "$DFG" build - -o three.pb
 "$DFG" run -q two.pb --feed x=zeros:f32[3] --save two.npz >/dev/null
 status 65 "$DFG" opt three.pb --freeze --load two.npz -o no.pb
-has err "variable 'w' is f32[3], its value f32[2]"
+has err "variable 'w' is f32[3], but its value is f32[2]"
 
 # An output that writes a variable cannot do so any more.
 printf 'input x: f32[]\nstate n: f32[] = 0\nAssignAddVariableOp(n, x)\noutput y = ReadVariableOp(n, dtype = f32)\n' | "$DFG" build - -o state.pb
@@ -143,12 +143,12 @@ test "$("$DFG" run -q scoped.pb --feed net/x=f32[3]:1,2,3 --fetch net/y | tail -
 status 65 "$DFG" opt edges.pb --rename a=b -o no.pb
 has err "nodes 'a' and 'b' would both have the name 'b'"
 status 65 "$DFG" opt edges.pb --rename 'a=b c' -o no.pb
-has err "is not a name of a node"
+has err "is not a valid node name"
 status 65 "$DFG" opt edges.pb --rename nothing=b -o no.pb
 status 65 "$DFG" opt edges.pb --remove nothing -o no.pb
 status 65 "$DFG" opt edges.pb --replace y=nothing -o no.pb
 status 65 "$DFG" opt edges.pb --replace a=a:0 -o no.pb
-has err "--replace a=a:0: both are the same tensor, so that nothing would change"
+has err "--replace a=a:0: both are the same tensor, so nothing would change"
 # A node on the way from OLD to NEW still reads OLD, so that a node can be inserted.
 "$DFG" opt edges.pb --replace a=b -o behind.pb 2>/dev/null
 test "$("$DFG" run -q behind.pb --feed x=f32[3]:1,2,3 --fetch z | tail -1)" = '-6 -9 -12'
@@ -170,7 +170,7 @@ test "$("$DFG" run -q any.pb --feed x=f32[2]:1,2 --fetch y | tail -1)" = '-4 -6'
 "$DFG" convert dev.pb --to pbtxt -o - | grep -q 'device: "/job:worker/task:1"'
 # A device that no file of a graph can hold.
 status 2 "$DFG" opt edges.pb --set-device "$(printf 'a=b\001')" -o dev.pb
-has err "--set-device a: 'b\x01' is not a name of a device"
+has err "--set-device a: 'b\x01' is not a valid device name"
 status 2 "$DFG" opt edges.pb --set-device "$(printf 'a=\377')" -o dev.pb
 status 2 "$DFG" opt edges.pb --set-device "a=$(printf '%4097s' '' | tr ' ' x)" -o dev.pb
 

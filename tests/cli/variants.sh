@@ -181,7 +181,7 @@ refuse() { # WORDS: the program on stdin is 65 with these words
 printf 'input x: f32[n, 1]\noutput y = -x\n' >plainest.dfg
 "$DFG" build plainest.dfg -o plainest.pb
 echo 'output y = net(x, training = true).y + net(2 * x, training = true).y' |
-	refuse "norm.pb is applied again, but training writes its states once a step ('h/batch_norm/moving_mean/AssignVariableOp'): apply it with training = false"
+	refuse "norm.pb is applied again, but its training update 'h/batch_norm/moving_mean/AssignVariableOp' may run only once per step: apply it with training = false"
 echo 'output y = net(x, training = x).y' |
 	refuse "argument 'training' is true or false, known while the program is built, not f32[?,1]"
 echo 'output y = net(x, training = true, training = true).y' | refuse "argument 'training' is given twice"

@@ -34,7 +34,8 @@ static void clock_bound_is_checked(void **state)
 	succeeds(dfg_clocks_check(&clocks, "w", 9, 1, 3));
 	succeeds(dfg_clocks_check(&clocks, "w", 5, 1, 8));
 	fails(dfg_clocks_check(&clocks, "w", 5, 1, 9), DFG_BUG,
-		"variable 'w' is too old: replica 1, which has done 9 steps, reads it with the updates of the first 5 only");
+		"variable 'w' is staler than --staleness allows: replica 1 has done 9 steps, but reads the updates of the "
+		"first 5 only");
 	dfg_clocks_release(&clocks);
 }
 

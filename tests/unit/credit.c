@@ -330,7 +330,7 @@ static void a_peer_that_takes_more_than_there_was_is_refused(void **state)
 	receive(&world.side[0], 1, &letter, 0, 0);
 	dfg_rendezvous_deliver(world.side[0].rendezvous, 1, &lie);
 	assert_true(letter.come);
-	fails(letter.err, DFG_PROTOCOL, "worker w1 reports more values taken than were sent");
+	fails(letter.err, DFG_PROTOCOL, "worker w1 reports that it took more values than were sent");
 	end_world(&world);
 }
 

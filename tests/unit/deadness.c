@@ -138,9 +138,11 @@ static void the_mark_of_a_fallback_is_not_trusted(void **state)
 	(void)state;
 	expect(SEVEN "m Merge seven s:1 T=i32 N=2 _dfg_fallback=0\n", "", "node 'm' (Merge): both inputs are live");
 	bad(SEVEN "m Merge seven s:1 T=i32 N=2 _dfg_fallback=1\n",
-		"node 'm' (Merge): attribute '_dfg_fallback' is 1, but input 0 is the constant that is live in more cases");
-	bad(SEVEN "m Merge s t:1 T=i32 N=2 _dfg_fallback=2\n", "node 'm' (Merge): attribute '_dfg_fallback' is 2: only");
-	bad(SEVEN "m Merge s t:1 T=i32 N=2 _dfg_fallback=-1\n", "attribute '_dfg_fallback' is -1: only");
+		"node 'm' (Merge): attribute '_dfg_fallback' is 1, but it is input 0 that is a constant and live in more "
+		"cases");
+	bad(SEVEN "m Merge s t:1 T=i32 N=2 _dfg_fallback=2\n",
+		"node 'm' (Merge): attribute '_dfg_fallback' is 2, but only");
+	bad(SEVEN "m Merge s t:1 T=i32 N=2 _dfg_fallback=-1\n", "attribute '_dfg_fallback' is -1, but only");
 	bad(SIDES "m Merge x s:1 T=i32 N=2 _dfg_fallback=0\n", "can both be live");
 	bad(SIDES "v Placeholder dtype=f32\nw Switch v p T=f32\nm Merge w w:1 T=f32 N=2 _dfg_fallback=0\n",
 		"of two i32 or i64");
@@ -232,7 +234,7 @@ static void inputs_of_a_node_come_in_the_same_iterations(void **state)
 {
 	(void)state;
 	bad(CLOSED "odd Add enter merge T=i32\n",
-		"node 'odd' (Add): its inputs arrive in different iterations: 'enter' in the first only, 'merge' in each");
+		"node 'odd' (Add): its inputs arrive in different iterations: 'enter' only in the first, 'merge' in each");
 	bad(CLOSED "odd Add body next T=i32\n", "'body' in each, 'next' in all but the first");
 	good(CLOSED "even Add enter n_in T=i32\n");
 }

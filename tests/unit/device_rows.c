@@ -172,7 +172,7 @@ static void test_memory_that_ends_is_an_error_with_its_numbers(void **state)
 	struct dfg_tensor one, two;
 	succeeds(dfg_device_tensor(device, DFG_F32, &shape, &one));
 	fails(dfg_device_tensor(device, DFG_F32, &shape, &two), DFG_MEMORY,
-		"cuda:0 has no memory for f32[3145728], 12582912 bytes: 12582912 of its 16777216 bytes are in use by this run");
+		"cuda:0 has no memory for f32[3145728] (12582912 bytes): this run uses 12582912 of its 16777216 bytes");
 	dfg_tensor_release(&one);
 	succeeds(dfg_device_tensor(device, DFG_F32, &shape, &two));
 	dfg_tensor_release(&two);

@@ -387,7 +387,7 @@ static void handles_stay(void **state)
 	struct dfg_message message = {0};
 	succeeds(dfg_send_queue_init(&queue));
 	succeeds(dfg_tensor_new(DFG_RESOURCE, &DFG_SHAPE_SCALAR, &message.tensor));
-	fails(dfg_send_queue_put(&queue, &message), DFG_DATA, "cannot leave its worker");
+	fails(dfg_send_queue_put(&queue, &message), DFG_DATA, "cannot be sent to another worker");
 	dfg_tensor_release(&message.tensor);
 	dfg_send_queue_release(&queue);
 }

@@ -225,7 +225,7 @@ static void shards_that_are_not_taken_do_not_count(void **state)
 		dfg_group_begin(session.group, 4, 2);
 		if (held)
 			dfg_group_hold(session.group);
-		fails(dfg_group_take(session.group, none, NULL), DFG_DATA, "no shard that contributes");
+		fails(dfg_group_take(session.group, none, NULL), DFG_DATA, "none of the shards that contribute");
 		dfg_group_end(session.group);
 	}
 	reduce(&session, 8, false, DFG_F64, (double[]){2.5, -1.5}); /* the next step takes all */

@@ -497,8 +497,8 @@ static void an_epoch_has_other_members(void **state)
 	fails(dfg_group_wait(all.node[0].group, 2, 0), DFG_UNAVAILABLE, "replica 1: gone");
 	for (uint32_t i = 0; i < 2; i++) {
 		dfg_group_end(all.node[i].group);
-		fails(dfg_group_regroup(all.node[i].group, 0, left, 2), DFG_PROTOCOL, "does not follow");
-		fails(dfg_group_regroup(all.node[i].group, 1, unordered, 2), DFG_PROTOCOL, "");
+		fails(dfg_group_regroup(all.node[i].group, 0, left, 2), DFG_PROTOCOL, "epoch 0 cannot follow epoch 0");
+		fails(dfg_group_regroup(all.node[i].group, 1, unordered, 2), DFG_PROTOCOL, "expected ascending order");
 		succeeds(dfg_group_regroup(all.node[i].group, 1, left, 2));
 	}
 	for (uint64_t step = 1; step < 4; step++) { /* of a step that is over, and of steps to come */
@@ -510,7 +510,7 @@ static void an_epoch_has_other_members(void **state)
 	assert_true(stale >= 3);
 	members_get(&all, 2, 2, 4, 10, false, DFG_F32, wanted);
 	assert_int_equal(dfg_group_stale(all.node[0].group), stale);
-	fails(dfg_group_regroup(all.node[0].group, 2, absent, 2), DFG_PROTOCOL, "does not have this replica, 0");
+	fails(dfg_group_regroup(all.node[0].group, 2, absent, 2), DFG_PROTOCOL, "does not include this replica, number 0");
 	succeeds(dfg_group_regroup(all.node[0].group, 3, left, 1));
 	members_get(&all, 1, 3, 4, 10, false, DFG_F32, wanted);
 	for (int i = 0; i < TENSORS; i++)

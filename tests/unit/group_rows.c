@@ -254,12 +254,12 @@ static void shards_give_rows_of_one_table(void **state)
 	contribution.table = &other;
 	fails(dfg_group_contribute(group, &contribution), DFG_DATA, "rows of a table of shape [70,3]");
 	contribution.indices = NULL;
-	fails(
-		dfg_group_contribute(group, &contribution), DFG_DATA, "one shard has a gradient of rows, another a dense one");
+	fails(dfg_group_contribute(group, &contribution), DFG_DATA,
+		"one shard has a gradient of rows, another a dense gradient");
 	contribution.indices = &indices;
 	contribution.table = &table;
 	indices.shape.dim[0] = 1;
-	fails(dfg_group_contribute(group, &contribution), DFG_DATA, "not f32[2,3] with i32[1]");
+	fails(dfg_group_contribute(group, &contribution), DFG_DATA, "not rows f32[2,3] and row numbers i32[1]");
 	dfg_group_end(group);
 	dfg_tensor_release(&indices);
 	dfg_tensor_release(&values);

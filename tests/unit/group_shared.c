@@ -340,7 +340,8 @@ static void shared_memory_counts_against_the_limit(void **state)
 	succeeds(dfg_group_lay_out(all.node[0].group, 2, 2, &layout, 0)); /* another graph, without buckets */
 	assert_true(atomic_load(&limit.used) - before < SHARED + SLACK);
 	limit.limit = atomic_load(&limit.used) + SHARED - SLACK;
-	fails(dfg_group_lay_out(all.node[0].group, 3, 2, &layout, 1), DFG_MEMORY, "bytes that replicas share to reduce");
+	fails(dfg_group_lay_out(all.node[0].group, 3, 2, &layout, 1), DFG_MEMORY,
+		"shared bytes in which replicas reduce gradients");
 	limit.limit = (size_t)1 << 30;
 	replicas_end(&all);
 	assert_true(atomic_load(&limit.used) <= before);

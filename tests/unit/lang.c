@@ -296,7 +296,7 @@ static void mistakes_show_place_and_both_sides(void **state)
 		{"input x: f32[2]\ny = dense()(x)\n", "dense requires 'units'"},
 		{"input x: f32[2]\ny = dense(2.5)(x)\n", "'units' must be an int that is known while building, not 2.5"},
 		{"input x: i32[2, 2]\ny = dense(2)(x)\n", "in dense (std:"},
-		{"input x: f32[2]\na, b = x\n", "2 names cannot take 1 value"},
+		{"input x: f32[2]\na, b = x\n", "1 value cannot be assigned to 2 names"},
 		{"input x: f32[2]\nY = x\n", "a word that begins with a capital letter is an op"},
 		{"param w: f32[2] = 1\nparam w: f32[2] = 1\n", "'w' is already declared"},
 		{"input n: f32[b]\nparam w: f32[b] = 1\n", "its shape must be known while building"},
@@ -306,7 +306,7 @@ static void mistakes_show_place_and_both_sides(void **state)
 		{"fn f() { output y = 1 }\nx = f()\n", "`output` is allowed only at the top level"},
 		{"input x: f32[2]\ny = x[[1, 2]]\n", "to gather rows, use take(x, ids)"},
 		{"c = dense(3)\ninput x: f32[2, 3]\ninput y: f32[2, 4]\na = c(x)\nb = c(y)\n",
-			"t.dfg:5:5: error: 'c/w' is f32[3,3] since its layer was first applied, but f32[4,3] in this call"},
+			"t.dfg:5:5: error: 'c/w' was f32[3,3] when its layer was first applied, but is f32[4,3] in this call"},
 	};
 	for (size_t i = 0; i < sizeof mistake / sizeof *mistake; i++)
 		fails(build(mistake[i].text), DFG_DATA, mistake[i].words);

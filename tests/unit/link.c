@@ -141,7 +141,7 @@ static void handles_stay(const struct kind *kind)
 	begin(&pair, kind, false);
 	struct dfg_message message = {0};
 	succeeds(dfg_tensor_new(DFG_RESOURCE, &DFG_SHAPE_SCALAR, &message.tensor));
-	fails(put_message(pair.a, &message), DFG_DATA, "a tensor of resource cannot leave its worker");
+	fails(put_message(pair.a, &message), DFG_DATA, "a tensor of resource cannot be sent to another worker");
 	dfg_tensor_release(&message.tensor);
 	send_int(pair.a, 0, 1);
 	inbox_wait(&pair.at_b, 1);

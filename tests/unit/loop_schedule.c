@@ -187,7 +187,7 @@ static void a_wrong_plan_is_caught(void **unused)
 	(void)unused;
 	fails(dfg_loop_schedule_find(&loop, &cut, &s), DFG_BUG, "iterations 1 and 3 access the same row of array 0");
 	cut.blocks = 2;
-	fails(dfg_loop_schedule_find(&loop, &cut, &s), DFG_BUG, "in different units of clock 0");
+	fails(dfg_loop_schedule_find(&loop, &cut, &s), DFG_BUG, "would run in parallel at clock 0");
 	access.writes = false;
 	succeeds(dfg_loop_schedule_find(&loop, &cut, &s));
 	dfg_loop_schedule_release(&s);

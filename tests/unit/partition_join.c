@@ -107,7 +107,7 @@ static void parts_that_do_not_fit_are_refused(void **state)
 	refuses(send, "y NoOp\nt _Send y T=f32 _dfg_edge=1\n", "node 't' (_Send): sends transfer 1, which 's' also sends");
 	refuses(send, "r _Recv tensor_type=f32\n", "node 'r' (_Recv): attribute '_dfg_edge' is missing");
 	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=3\n",
-		"attribute '_dfg_edge' is 3, expected the number of a transfer, from 0 to less than 3");
+		"attribute '_dfg_edge' is 3, expected the number of a transfer: at least 0 and less than 3");
 	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=-1\n", "attribute '_dfg_edge' is -1, expected");
 }
 

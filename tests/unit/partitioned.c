@@ -317,10 +317,10 @@ static void a_plan_must_say_where_its_transfers_lead(void **state)
 	} bad[] = {
 		{"y _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:worker/task:0/device:CPU:0' "
 		 "send_device_incarnation=1 recv_device=''\nz Negate y T=i32\n",
-			"node 'y' (_Recv): has no attribute _dfg_edge"},
+			"node 'y' (_Recv): has no valid attribute _dfg_edge"},
 		{"y _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:ps' send_device_incarnation=1 recv_device='' "
 		 "_dfg_edge=3\nz Negate y T=i32\n",
-			"node 'y' (_Recv): no worker has the device '/job:ps': there are /job:worker/task:0/device:CPU:0"},
+			"node 'y' (_Recv): no worker has the device '/job:ps'; the devices are /job:worker/task:0/device:CPU:0"},
 	};
 	for (int i = 0; i < 2; i++) {
 		const char *const part[] = {"x Placeholder dtype=i32\nsend 3 x 0 i32\n", bad[i].recv, NULL};

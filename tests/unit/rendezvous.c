@@ -273,7 +273,7 @@ static void too_much_that_is_early_fails_its_step_only(void **state)
 		assert_int_equal(dfg_rendezvous_end(place.rendezvous), 0);
 		dfg_rendezvous_begin(place.rendezvous, 2);
 		fails(receive(&place, &box, 0, -1), DFG_PROTOCOL,
-			"worker w1 exceeds the limit for values of a step that has not begun here");
+			"worker w1 sent more values of a step that has not begun here than may be stored");
 		dfg_rendezvous_end(place.rendezvous);
 		deliver(&place, 3, 1, -1, 31);
 		dfg_rendezvous_begin(place.rendezvous, 3);
@@ -360,7 +360,7 @@ static void a_peer_that_breaks_the_order_fails_the_step(void **state)
 	struct dfg_message deep = {.kind = DFG_MESSAGE_TENSOR, .key = {.step = 2, .number = 2, .depth = 99}};
 	deep.tensor = i32(1);
 	dfg_rendezvous_deliver(place.rendezvous, 1, &deep);
-	is_refused(&box, DFG_PROTOCOL, "worker w1 sent a value of 99 nested loops");
+	is_refused(&box, DFG_PROTOCOL, "worker w1 sent a value from 99 nested loops");
 	dfg_rendezvous_free(place.rendezvous);
 }
 
@@ -373,7 +373,7 @@ static void a_worker_is_found_by_its_device(void **state)
 	succeeds(dfg_rendezvous_worker(place.rendezvous, "/job:worker/task:2", &worker));
 	assert_int_equal(worker, 2);
 	fails(dfg_rendezvous_worker(place.rendezvous, "/job:ps/task:0", &worker), DFG_DATA,
-		"no worker has the device '/job:ps/task:0': there are /job:worker/task:0, /job:worker/task:1");
+		"no worker has the device '/job:ps/task:0'; the devices are /job:worker/task:0, /job:worker/task:1");
 	dfg_rendezvous_free(place.rendezvous);
 }
 

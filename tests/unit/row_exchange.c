@@ -104,7 +104,7 @@ static void waits_end(void **unused)
 	(void)unused;
 	begin_pair(&pair);
 	dfg_row_exchange_begin(pair.exchange[1], 1, 0.01);
-	fails(dfg_row_exchange_take(pair.exchange[1], 0, &key, &bytes), DFG_DEADLINE, "worker w0 has not sent them");
+	fails(dfg_row_exchange_take(pair.exchange[1], 0, &key, &bytes), DFG_DEADLINE, "worker w0 has not sent its part");
 	dfg_row_exchange_fail(pair.exchange[1], DFG_ERR(DFG_STOPPED, "failed elsewhere"));
 	fails(dfg_row_exchange_take(pair.exchange[1], 0, &key, &bytes), DFG_STOPPED, "failed elsewhere");
 	dfg_row_exchange_begin(pair.exchange[1], 2, 0.01); /* the next step is not failed */

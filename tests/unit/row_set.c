@@ -59,7 +59,7 @@ static void a_row_outside_the_table_is_refused(void **state)
 		struct dfg_tensor values = tensor_of(DFG_F32, (struct dfg_shape){.rank = 2, .dim = {1, 2}}, (float[]){1, 2});
 		struct dfg_buffer *set;
 		fails(dfg_row_set_gather(&pairs, &indices, &values, &set), DFG_DATA,
-			i ? "row 100 of a table of 100 rows" : "row -1 of a table of 100 rows");
+			i ? "row number 100, but the table has 100 rows" : "row number -1, but the table has 100 rows");
 		dfg_tensor_release(&indices);
 		dfg_tensor_release(&values);
 	}

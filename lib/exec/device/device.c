@@ -21,9 +21,9 @@ static struct dfg_err *begin_use(struct dfg_device *device)
 	const struct dfg_device_api *api = device->api;
 	uint64_t all = UINT64_MAX;
 	DFG_TRY(use_device(device));
-	DFG_TRY(dfg_cuda_error(api->cudaDeviceGetDefaultMemPool(&device->pool, device->index), "finding its memory"));
-	DFG_TRY(dfg_cuda_error(
-		api->cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &all), "setting its memory up"));
+	DFG_TRY(dfg_cuda_error(api->cudaDeviceGetDefaultMemPool(&device->pool, device->index), "finding its memory pool"));
+	DFG_TRY(dfg_cuda_error(api->cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &all),
+		"setting up its memory pool"));
 	return dfg_cuda_error(api->cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking), "creating a stream");
 }
 
@@ -84,8 +84,8 @@ static struct dfg_err *no_device_memory(
 {
 	size_t available = 0, total = 0;
 	(void)device->api->cudaMemGetInfo(&available, &total);
-	return DFG_ERR(DFG_MEMORY, "%s has no memory for %s, %zu bytes: %llu of its %zu bytes are in use by this run",
-		device->name, dfg_type_words(dtype, shape).s, bytes, (unsigned long long)atomic_load(&device->in_use), total);
+	return DFG_ERR(DFG_MEMORY, "%s has no memory for %s (%zu bytes): this run uses %llu of its %zu bytes", device->name,
+		dfg_type_words(dtype, shape).s, bytes, (unsigned long long)atomic_load(&device->in_use), total);
 }
 
 struct dfg_err *dfg_device_tensor(

@@ -50,8 +50,8 @@ static struct dfg_err *check_provider(const struct dfg_device_provider *provider
 	if (!provider)
 		return DFG_ERR(DFG_CONFIG, "%s is not a provider of devices: it lacks dfg_device_provider", file);
 	if (strncmp(provider->build, DFG_DEVICE_BUILD, sizeof provider->build) != 0)
-		return DFG_ERR(DFG_CONFIG, "%s is of build %.16s, but this program requires %s: build both by one 'make'", file,
-			provider->build, DFG_DEVICE_BUILD);
+		return DFG_ERR(DFG_CONFIG, "%s is build %.16s, but this program requires build %s: build both with one 'make'",
+			file, provider->build, DFG_DEVICE_BUILD);
 	if (!provider->open(why, sizeof why))
 		return DFG_ERR(DFG_CONFIG, "%s: %s", file, why);
 	return NULL;
@@ -92,14 +92,14 @@ struct dfg_err *dfg_device_count(const struct dfg_device_provider *provider, int
 {
 	int driver = 0, runtime = 0;
 	DFG_TRY(dfg_cuda_error(provider->api.cudaDriverGetVersion(&driver), "asking for the driver's version"));
-	DFG_TRY(dfg_cuda_error(provider->api.cudaRuntimeGetVersion(&runtime), "asking for the Runtime's version"));
+	DFG_TRY(dfg_cuda_error(provider->api.cudaRuntimeGetVersion(&runtime), "asking for the CUDA runtime's version"));
 	if (!driver)
 		return DFG_ERR(
 			DFG_CONFIG, "there is no NVIDIA driver: install one for CUDA %d.%d", runtime / 1000, runtime % 1000 / 10);
 	if (driver / 1000 < runtime / 1000)
 		return DFG_ERR(DFG_CONFIG,
-			"the driver is for CUDA %d.%d, older than %d.0, which this program requires: update it", driver / 1000,
-			driver % 1000 / 10, runtime / 1000);
+			"the NVIDIA driver is for CUDA %d.%d, but this program requires CUDA %d.0 or later: update the driver",
+			driver / 1000, driver % 1000 / 10, runtime / 1000);
 	return dfg_cuda_error(provider->api.cudaGetDeviceCount(out_count), "counting the devices");
 }
 
@@ -135,5 +135,5 @@ struct dfg_err *dfg_cuda_error(cudaError_t error, const char *what)
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].error == error)
 			return DFG_ERR(known[i].code, "%s: %s (%s)", what, known[i].text, known[i].name);
-	return DFG_ERR(DFG_BUG, "%s: error %d of CUDA", what, (int)error);
+	return DFG_ERR(DFG_BUG, "%s: CUDA error %d", what, (int)error);
 }

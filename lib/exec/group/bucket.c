@@ -258,7 +258,7 @@ struct dfg_err *dfg_bucket_read(const struct group_bucket *bucket, uint32_t i, s
 	}
 	size_t of_sum = dfg_dtype_size(bucket->sum.dtype), size = dfg_is_half(bucket->dtype) ? of_sum / 2 : of_sum;
 	if (i >= bucket->n || bucket->indices)
-		return DFG_ERR(DFG_DATA, "bucket %u has %u tensors, not %u", bucket->number, bucket->n, i + 1);
+		return DFG_ERR(DFG_DATA, "bucket %u has %u tensors, expected at least %u", bucket->number, bucket->n, i + 1);
 	*out_tensor = (struct dfg_tensor){
 		.dtype = bucket->dtype,
 		.shape = bucket->shape[i],

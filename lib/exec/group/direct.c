@@ -214,10 +214,10 @@ static struct dfg_err *wrong(const struct group_bucket *bucket, const struct gro
 	const int64_t *field = early->message.key.iteration;
 	const struct dfg_words words = dfg_type_words(early->message.tensor.dtype, &early->message.tensor.shape);
 	if (field[GROUP_PART] == GROUP_STAGE)
-		return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s in stage %lld", bucket->number, early->replica,
-			words.s, (long long)field[GROUP_FIRST]);
-	return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends %s for shards %lld-%lld", bucket->number, early->replica,
-		words.s, (long long)field[GROUP_FIRST],
+		return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sent an unexpected %s in stage %lld", bucket->number,
+			early->replica, words.s, (long long)field[GROUP_FIRST]);
+	return DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sent an unexpected %s for shards %lld-%lld", bucket->number,
+		early->replica, words.s, (long long)field[GROUP_FIRST],
 		(long long)((uint64_t)field[GROUP_FIRST] + (uint64_t)field[GROUP_COUNT] - 1));
 }
 
@@ -490,7 +490,7 @@ static struct dfg_err *deliver(
 	struct group_bucket *bucket;
 	if (!group->peer || from >= group->replicas || from == group->self || message->dead ||
 		message->key.depth != GROUP_FIELDS)
-		return DFG_ERR(DFG_PROTOCOL, "an all-reduce from replica %u has an unknown form", from);
+		return DFG_ERR(DFG_PROTOCOL, "an all-reduce message from replica %u is malformed", from);
 	DFG_TRY(dfg_group_bucket(group, message->key.number, &bucket));
 	pthread_mutex_lock(&bucket->lock);
 	struct dfg_err *err = NULL;
@@ -499,7 +499,7 @@ static struct dfg_err *deliver(
 				  ? DFG_ERR(DFG_PROTOCOL,
 						"bucket %u: replica %u sent values over its link, although the replicas share memory",
 						bucket->number, from)
-				  : DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sends more than %d messages ahead of its step",
+				  : DFG_ERR(DFG_PROTOCOL, "bucket %u: replica %u sent more than %d messages before their step began",
 						bucket->number, from, EARLY_MOST);
 	if (!err && !dfg_reserve(&bucket->early, &bucket->early_capacity, bucket->earlies + 1, sizeof *bucket->early))
 		err = dfg_no_memory("an all-reduce");

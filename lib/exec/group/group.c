@@ -391,8 +391,9 @@ static struct dfg_err *another_shape(const struct dfg_group *group, const struct
 	const struct dfg_tensor *tensor = contribution->tensor[i];
 	const struct dfg_list *names = contribution->names;
 	struct dfg_err *err = DFG_ERR(DFG_DATA,
-		"tensor %u of bucket %u is %s in shard %u, but %s in another shard; a reduced value must have one shape", i,
-		contribution->bucket, dfg_type_words(tensor->dtype, &tensor->shape).s, group->shard.number,
+		"tensor %u of bucket %u is %s in shard %u, but %s in another shard; a reduced value must have the same shape "
+		"in all shards",
+		i, contribution->bucket, dfg_type_words(tensor->dtype, &tensor->shape).s, group->shard.number,
 		i < bucket->n ? dfg_type_words(bucket->dtype, &bucket->shape[i]).s : "absent");
 	return names && i < names->count ? dfg_err_note(err, "'%.*s'", name_length(&names->item[i].s), names->item[i].s.s)
 									 : err;
@@ -407,7 +408,9 @@ static struct dfg_err *check_rows(const struct group_bucket *bucket, const struc
 	bool fits = indices->dtype == bucket->indices && values->dtype == bucket->dtype &&
 				dfg_shape_equal(contribution->table, &bucket->shape[0]) && dfg_shape_equal(&values->shape, &rows);
 	return fits ? NULL
-				: DFG_ERR(DFG_DATA, "bucket %u takes rows of a table of shape %s with numbers of %s, not %s with %s",
+				: DFG_ERR(DFG_DATA,
+					  "bucket %u expects rows of a table of shape %s and row numbers of type %s, not rows %s and row "
+					  "numbers %s",
 					  bucket->number, dfg_shape_words(&bucket->shape[0]).s, dfg_dtype_name(bucket->indices),
 					  dfg_type_words(values->dtype, &values->shape).s,
 					  dfg_type_words(indices->dtype, &indices->shape).s);
@@ -419,8 +422,8 @@ static struct dfg_err *check_same(
 	if (contribution->indices || bucket->indices)
 		return contribution->indices && bucket->indices
 				   ? check_rows(bucket, contribution)
-				   : DFG_ERR(
-						 DFG_DATA, "bucket %u: one shard has a gradient of rows, another a dense one", bucket->number);
+				   : DFG_ERR(DFG_DATA, "bucket %u: one shard has a gradient of rows, another a dense gradient",
+						 bucket->number);
 	for (uint32_t i = 0; i < contribution->n; i++) {
 		const struct dfg_tensor *tensor = contribution->tensor[i];
 		if (i >= bucket->n || tensor->dtype != bucket->dtype || !dfg_shape_equal(&tensor->shape, &bucket->shape[i]))

@@ -57,16 +57,27 @@ static uint64_t drop_early(struct group_bucket *bucket, uint64_t epoch)
 	return dropped;
 }
 
+static struct dfg_err *check_member(const struct dfg_group *group, uint64_t epoch, const uint32_t *member, uint32_t i)
+{
+	if (member[i] >= group->replicas)
+		return DFG_ERR(DFG_PROTOCOL, "epoch %llu names replica %u, but there are only %u replicas",
+			(unsigned long long)epoch, member[i], group->replicas);
+	if (i && member[i] <= member[i - 1])
+		return DFG_ERR(DFG_PROTOCOL, "epoch %llu names replica %u after replica %u, expected ascending order",
+			(unsigned long long)epoch, member[i], member[i - 1]);
+	return NULL;
+}
+
 struct dfg_err *dfg_group_regroup(struct dfg_group *group, uint64_t epoch, const uint32_t *member, uint32_t members)
 {
 	uint64_t dropped = 0;
 	for (uint32_t i = 0; i < members; i++)
-		if (member[i] >= group->replicas || (i && member[i] <= member[i - 1]))
-			return DFG_ERR(DFG_PROTOCOL, "epoch %llu has no replica %u of %u", (unsigned long long)epoch, member[i],
-				group->replicas);
-	if (!group->peer || !members || epoch <= group->epoch || epoch > INT64_MAX)
-		return DFG_ERR(DFG_PROTOCOL, "epoch %llu of %u replicas does not follow epoch %llu", (unsigned long long)epoch,
-			members, (unsigned long long)group->epoch);
+		DFG_TRY(check_member(group, epoch, member, i));
+	if (!members)
+		return DFG_ERR(DFG_PROTOCOL, "epoch %llu has no replicas", (unsigned long long)epoch);
+	if (!group->peer || epoch <= group->epoch || epoch > INT64_MAX)
+		return DFG_ERR(DFG_PROTOCOL, "epoch %llu cannot follow epoch %llu", (unsigned long long)epoch,
+			(unsigned long long)group->epoch);
 	pthread_mutex_lock(&group->lock);
 	group->epoch = epoch;
 	memcpy(group->member, member, members * sizeof *member);
@@ -84,7 +95,7 @@ struct dfg_err *dfg_group_regroup(struct dfg_group *group, uint64_t epoch, const
 	group->stale += dropped;
 	pthread_mutex_unlock(&group->lock);
 	return is_member(group, group->self) ? NULL
-										 : DFG_ERR(DFG_PROTOCOL, "epoch %llu does not have this replica, %u",
+										 : DFG_ERR(DFG_PROTOCOL, "epoch %llu does not include this replica, number %u",
 											   (unsigned long long)epoch, group->self);
 }
 

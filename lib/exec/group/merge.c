@@ -21,7 +21,7 @@ struct dfg_err *dfg_merge_integers(const struct dfg_tensor *value, uint32_t shar
 	const struct dfg_tensor *first = first_of(value, shards);
 	int64_t count = dfg_shape_count(&first->shape);
 	if (!dfg_dtype_is(first->dtype, "int"))
-		return DFG_ERR(DFG_DATA, "a %s has no sum over shards", dfg_dtype_name(first->dtype));
+		return DFG_ERR(DFG_DATA, "%s values cannot be summed over shards", dfg_dtype_name(first->dtype));
 	for (uint32_t i = 0; i < shards; i++)
 		if (value[i].dtype && (value[i].dtype != first->dtype || !dfg_shape_equal(&value[i].shape, &first->shape)))
 			return differ(first, &value[i]);

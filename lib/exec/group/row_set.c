@@ -73,8 +73,8 @@ static struct dfg_err *sort_numbers(
 	for (size_t i = 0; i < count; i++) {
 		list[i] = (struct numbered){dfg_tensor_int(indices, (int64_t)i), i};
 		if (list[i].number < 0 || list[i].number >= type->rows)
-			return DFG_ERR(DFG_DATA, "a gradient has row %lld of a table of %lld rows", (long long)list[i].number,
-				(long long)type->rows);
+			return DFG_ERR(DFG_DATA, "a gradient has row number %lld, but the table has %lld rows",
+				(long long)list[i].number, (long long)type->rows);
 		sorted &= !i || list[i - 1].number <= list[i].number;
 	}
 	if (!sorted)

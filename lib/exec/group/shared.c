@@ -204,7 +204,7 @@ static struct dfg_err *wait_for_memory(struct dfg_group *group)
 			return NULL;
 		DFG_TRY(dfg_group_failure(group));
 		if (dfg_now() >= until)
-			return DFG_ERR(DFG_DEADLINE, "after %d s replica 0 has not passed its shared memory", WAIT_MOST);
+			return DFG_ERR(DFG_DEADLINE, "replica 0 has not passed on its shared memory after %d s", WAIT_MOST);
 		dfg_event_sleep(&group->event, seen, until);
 	}
 }
@@ -215,7 +215,8 @@ struct dfg_err *dfg_shared_begin(struct dfg_group *group, struct group_bucket *b
 	const struct dfg_shard *whole = &group->whole;
 	struct dfg_shard range = dfg_group_shards_of(group, group->self);
 	if (group->shared->shards != whole->shards)
-		return DFG_ERR(DFG_BUG, "the shared memory is for %u shards, not %u", group->shared->shards, whole->shards);
+		return DFG_ERR(
+			DFG_BUG, "the shared memory is for %u shards, expected %u", group->shared->shards, whole->shards);
 	DFG_TRY(dfg_group_failure(group));
 	DFG_TRY(wait_for_memory(group));
 	bucket->begun = bucket->across = true;

@@ -101,8 +101,10 @@ static struct dfg_err *add_bucket(
 {
 	struct group_bucket *bucket;
 	DFG_TRY(dfg_group_bucket(group, layout->number, &bucket));
-	if (bucket->shared || !layout->n)
-		return DFG_ERR(DFG_DATA, "bucket %u is given twice, or has no tensors", layout->number);
+	if (bucket->shared)
+		return DFG_ERR(DFG_DATA, "bucket %u is given twice", layout->number);
+	if (!layout->n)
+		return DFG_ERR(DFG_DATA, "bucket %u has no tensors", layout->number);
 	DFG_TRY(dfg_bucket_lay_out_shapes(bucket, layout->dtype, 0, layout->shape, layout->n));
 	bucket->is_sum = layout->is_sum;
 	bucket->is_share = layout->is_share;
@@ -158,7 +160,8 @@ static struct dfg_err *new_shared(struct dfg_group *group, uint64_t tag, uint32_
 static struct dfg_err *charge(struct group_shared *shared)
 {
 	if (!dfg_mem_charge(shared->bytes))
-		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes that replicas share to reduce gradients in", shared->bytes);
+		return DFG_ERR(
+			DFG_MEMORY, "no memory for the %zu shared bytes in which replicas reduce gradients", shared->bytes);
 	shared->charged = shared->bytes;
 	return NULL;
 }
@@ -181,7 +184,8 @@ static struct dfg_err *pass(struct dfg_group *group)
 	for (uint32_t i = 1; i < group->replicas; i++) {
 		struct dfg_link *link = group->peer[i].link;
 		if (!link->kind->pass)
-			return DFG_ERR(DFG_UNAVAILABLE, "replica %u may be on another host, which cannot share memory", i);
+			return DFG_ERR(
+				DFG_UNAVAILABLE, "replica %u may be on another host, so that memory cannot be shared with it", i);
 		DFG_TRY(link->kind->pass(link, shared->tag, shared->segment.fd));
 	}
 	return NULL;

@@ -35,9 +35,10 @@ struct dfg_err *dfg_group_pick(struct dfg_group *group, const bool *taken)
 	if (!taken)
 		return NULL;
 	if (!dfg_reserve(&group->taken, &group->taken_capacity, shards, sizeof *group->taken))
-		return dfg_no_memory("a step of some shards");
+		return dfg_no_memory("the shards of a step");
 	memcpy(group->taken, taken, shards * sizeof *taken);
-	return dfg_group_taken(group).rows ? NULL : DFG_ERR(DFG_DATA, "no shard that contributes to the update has rows");
+	return dfg_group_taken(group).rows ? NULL
+									   : DFG_ERR(DFG_DATA, "none of the shards that contribute to the update has rows");
 }
 
 void dfg_group_find_owners(struct dfg_group *group)

@@ -60,6 +60,6 @@ struct dfg_err *dfg_group_explain_wait(
 		snprintf(name, sizeof name, " ('%s')", bucket->name);
 	if (!err)
 		return DFG_ERR(
-			DFG_DEADLINE, "after %g s bucket %u%s still waits for %s", seconds, bucket->number, name, missing);
+			DFG_DEADLINE, "bucket %u%s still waits for %s after %g s", bucket->number, name, missing, seconds);
 	return dfg_err_that_waited(dfg_err_note(err, "bucket %u%s waited for %s", bucket->number, name, missing));
 }

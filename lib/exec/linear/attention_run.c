@@ -31,8 +31,8 @@ static int64_t blocks_of(const struct attention *a)
 static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 {
 	(void)i;
-	return DFG_ERR(DFG_BUG, "internal error: %s has a result of %zu bytes, but was inferred to have fewer",
-		ctx->call->op->name, bytes);
+	return DFG_ERR(
+		DFG_BUG, "internal error: %s has a result of %zu bytes, more than were inferred", ctx->call->op->name, bytes);
 }
 
 static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
@@ -40,7 +40,7 @@ static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_
 	struct lane *lane = ctx->runner;
 	int i = lane->scratches++;
 	if (i >= SCRATCHES)
-		return DFG_ERR(DFG_BUG, "%s asks for memory more than %d times", ctx->call->op->name, SCRATCHES);
+		return DFG_ERR(DFG_BUG, "%s asks for scratch memory more than %d times", ctx->call->op->name, SCRATCHES);
 	if (bytes > lane->bytes[i]) {
 		dfg_free(lane->scratch[i]);
 		lane->scratch[i] = dfg_mem->take(dfg_mem, bytes, DFG_ALIGN);
@@ -151,7 +151,7 @@ static struct dfg_err *take_lanes(struct activation *activation, struct work *wo
 	const int threads = dfg_pool_threads(activation->plan->session->pool);
 	work->lanes = a->batch * blocks_of(a) < threads ? (int)(a->batch * blocks_of(a)) : threads;
 	if (!(work->lane = dfg_zeros((size_t)work->lanes, sizeof *work->lane)))
-		return dfg_no_memory("blocks of scores");
+		return dfg_no_memory("blocks of attention scores");
 	DFG_TRY(
 		dfg_buffer_pool_take(activation->plan->session->buffers, dtype, 2 * block * (size_t)work->lanes, out_buffer));
 	for (int i = 0; i < 2 * work->lanes; i++)

@@ -70,7 +70,7 @@ static struct dfg_err *verify_use(
 	if (use->block == s->space[i] || !is_written)
 		return NULL;
 	return DFG_ERR(DFG_BUG,
-		"iterations %d and %" PRId64 " access the same row of array %u, and are in different units of clock %d",
+		"iterations %d and %" PRId64 " access the same row of array %u, but would run in parallel at clock %d",
 		use->iteration, i, access->array, s->clock[i]);
 }
 

@@ -183,7 +183,7 @@ struct dfg_err *dfg_row_exchange_take(
 		if (err || found)
 			return err;
 		if (until && dfg_now() >= until)
-			return DFG_ERR(DFG_DEADLINE, "worker w%u has not sent them after %g s", from, exchange->timeout);
+			return DFG_ERR(DFG_DEADLINE, "worker w%u has not sent its part after %g s", from, exchange->timeout);
 		dfg_event_sleep(&exchange->event, seen, until);
 	}
 }

@@ -125,7 +125,7 @@ static struct dfg_err *note_transfer(struct dividing *d, const struct row_state 
 	if (row->holder != d->worker && to != d->worker)
 		return NULL;
 	if (!dfg_reserve(&d->transfer, &d->capacity, d->transfers + 1, sizeof *d->transfer))
-		return dfg_no_memory("the rows that move");
+		return dfg_no_memory("the rows that workers exchange");
 	d->transfer[d->transfers] = (struct row_transfer){.after = row->unit,
 		.before = before,
 		.from = row->holder,
@@ -165,7 +165,7 @@ static struct dfg_err *follow_rows(struct dividing *d, uint32_t array)
 	d->has = dfg_zeros(slots * d->words, sizeof *d->has);
 	d->transfers = 0;
 	if (!d->row || !d->has)
-		return dfg_no_memory("the rows that move");
+		return dfg_no_memory("the rows that workers exchange");
 	for (size_t i = 0; i < slots; i++)
 		d->row[i].holder = DFG_NONE;
 	for (int64_t p = 0; p < d->s.loop->n; p++)
@@ -243,7 +243,7 @@ static struct dfg_err *fill_moves(struct dividing *d, int64_t slices, struct dfg
 	out->key = dfg_zeros(d->transfers * out->depth + 1, sizeof *out->key);
 	if (!placed || !out->at || !out->move || !out->key) {
 		dfg_free(placed);
-		return dfg_no_memory("the rows that move");
+		return dfg_no_memory("the rows that workers exchange");
 	}
 	for (size_t i = 0; i < d->transfers; i++)
 		put_key(d, d->transfer[i].access, d->transfer[i].iteration, out->key + i * out->depth);
@@ -302,7 +302,7 @@ static struct dfg_err *find_arrays(struct dividing *d, struct dfg_worker_schedul
 	const struct dfg_loop_iterations *loop = d->s.loop;
 	out->array = dfg_zeros(loop->n_access + 1, sizeof *out->array);
 	if (!out->array)
-		return dfg_no_memory("the rows that move");
+		return dfg_no_memory("the rows that workers exchange");
 	for (uint32_t a = 0; a < loop->n_access; a++) {
 		if (loop->access[a].array != a)
 			continue;

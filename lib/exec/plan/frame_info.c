@@ -1,5 +1,7 @@
 #include "lib/exec/plan/frame_info.h"
 
+#include "lib/base/plural.h"
+
 #include <string.h>
 
 struct frame_info_maker {
@@ -157,8 +159,11 @@ static struct dfg_err *place_save(struct frame_info_maker *maker, uint32_t r)
 	site->levels = (uint32_t)maker->plan->node[r].n_in - 1;
 	for (uint32_t l = frame_info->loop_of[r]; l; l = frame_info->loop[l].parent)
 		depth++;
-	if (site->levels > depth || site->levels > KEYS_MOST)
-		return DFG_ERR(DFG_DATA, "has %u keys, one for each loop around it, but is in %u loops", site->levels, depth);
+	if (site->levels > depth)
+		return DFG_ERR(DFG_DATA, "has %u keys, but there %s only %u loop%s around it", site->levels,
+			depth == 1 ? "is" : "are", depth, dfg_plural(depth));
+	if (site->levels > KEYS_MOST)
+		return DFG_ERR(DFG_DATA, "has %u keys, the limit is %d", site->levels, KEYS_MOST);
 	site->region = frame_info->loop_of[r];
 	for (uint32_t i = 0; i < site->levels; i++)
 		site->region = frame_info->loop[site->region].parent;
@@ -179,7 +184,7 @@ static struct dfg_err *place_load(struct frame_info_maker *maker, uint32_t r)
 	for (; loop && loop != site->region; loop = frame_info->loop[loop].parent)
 		site->levels++;
 	if (loop != site->region)
-		return DFG_ERR(DFG_DATA, "is outside loop '%s', whose iterations keep the values that '%s' saves",
+		return DFG_ERR(DFG_DATA, "is outside loop '%s', so it cannot load what '%s' saves there",
 			frame_info->loop[site->region].path, maker->plan->node[maker->plan->node[r].save].call->node);
 	bool countable = site->levels <= save->levels && save->loads < 64 && (save->readers || !save->loads);
 	site->readers = countable ? UINT64_C(1) << save->loads : 0;

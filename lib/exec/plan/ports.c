@@ -20,7 +20,7 @@ static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct
 			sends ? "to" : "from", (int)device.length, device.s);
 	if (!dfg_node_mark(&plan->session->graph->node[node->graph_node], "_dfg_edge", &number) || number < 0 ||
 		number >= UINT32_MAX)
-		return DFG_ERR(DFG_DATA, "has no attribute _dfg_edge with the number of its transfer");
+		return DFG_ERR(DFG_DATA, "has no valid attribute _dfg_edge, the number of its transfer");
 	port->number = (uint32_t)number;
 	port->dtype = sends ? call->in_dtype[0] : call->out_dtype[0];
 	port->shape = sends ? NULL : call->attr[dfg_op_attr(call->signature, "_dfg_shape")].shape;

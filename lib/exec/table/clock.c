@@ -38,8 +38,7 @@ struct dfg_err *dfg_clocks_check(
 	if (is_fresh(clocks, version, clock))
 		return NULL;
 	return DFG_ERR(DFG_BUG,
-		"variable '%.200s' is too old: replica %u, which has done %llu steps, reads it with the updates of the first "
-		"%llu "
-		"only, but --staleness is %llu",
+		"variable '%.200s' is staler than --staleness allows: replica %u has done %llu steps, but reads the updates of "
+		"the first %llu only (--staleness %llu)",
 		variable, replica, (unsigned long long)clock, (unsigned long long)version, (unsigned long long)clocks->bound);
 }

@@ -13,7 +13,7 @@ struct dfg_err *dfg_message_check(const struct dfg_message *message)
 	if (message->dead)
 		return DFG_ERR(DFG_BUG, "a message that is marked dead contains a tensor");
 	if (!dfg_dtype_size(tensor->dtype) || dfg_dtype_is_handle(tensor->dtype))
-		return DFG_ERR(DFG_DATA, "a tensor of %s cannot leave its worker", dfg_dtype_name(tensor->dtype));
+		return DFG_ERR(DFG_DATA, "a tensor of %s cannot be sent to another worker", dfg_dtype_name(tensor->dtype));
 	return NULL;
 }
 

@@ -183,7 +183,7 @@ static struct dfg_err *memory_pass(struct dfg_link *link, uint64_t tag, int fd)
 	struct end *to = ((struct end *)link)->other;
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0)
-		return DFG_ERR(DFG_MEMORY, "cannot copy a descriptor for another worker: %s", strerror(errno));
+		return DFG_ERR(DFG_MEMORY, "cannot copy a file descriptor for another worker: %s", strerror(errno));
 	if (to->sink.passed)
 		to->sink.passed(to->sink.arg, to->link.peer, tag, copy);
 	else

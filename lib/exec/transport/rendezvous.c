@@ -118,7 +118,7 @@ struct dfg_err *dfg_rendezvous_worker(const struct dfg_rendezvous *rendezvous, c
 		if (at + strlen(name) + 3 < sizeof names)
 			at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", name);
 	}
-	return DFG_ERR(DFG_DATA, "no worker has the device '%s': there are %s", device, names);
+	return DFG_ERR(DFG_DATA, "no worker has the device '%s'; the devices are %s", device, names);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -376,8 +376,8 @@ static bool keep_early(struct dfg_rendezvous *rendezvous, uint32_t from, struct 
 	if (rendezvous->early_values >= rendezvous->options.early_values ||
 		bytes > rendezvous->options.early_bytes - rendezvous->early_bytes)
 		err = DFG_ERR(DFG_PROTOCOL,
-			"worker w%u exceeds the limit for values of a step that has not begun here, after %llu values", from,
-			(unsigned long long)rendezvous->early_values);
+			"worker w%u sent more values of a step that has not begun here than may be stored: there are %llu already",
+			from, (unsigned long long)rendezvous->early_values);
 	else
 		err = keep_value(rendezvous, find_bucket(rendezvous, &message->key), from, message);
 	if (!err) {
@@ -401,7 +401,7 @@ static void deliver_value(struct dfg_rendezvous *rendezvous, uint32_t from, stru
 	bool now = rendezvous->running && step == rendezvous->step;
 	if (message->key.depth > DFG_LINK_DEPTH) {
 		dfg_rendezvous_fail_locked(
-			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value of %u nested loops, the limit is %d", from,
+			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value from %u nested loops, the limit is %d", from,
 							message->key.depth, DFG_LINK_DEPTH));
 	} else if (now && !rendezvous->failed) {
 		deliver_now(rendezvous, from, message);

@@ -98,8 +98,8 @@ static void on_taken(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t 
 	bool stalled;
 	pthread_mutex_lock(&rendezvous->lock);
 	if (taken > credit->sent) {
-		dfg_rendezvous_fail_locked(
-			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u reports more values taken than were sent to it", from));
+		dfg_rendezvous_fail_locked(rendezvous,
+			DFG_ERR(DFG_PROTOCOL, "worker w%u reports that it took more values than were sent to it", from));
 		return;
 	}
 	struct dfg_wait *waits = dfg_credit_taken(credit, taken, &stalled);

@@ -210,7 +210,7 @@ static struct dfg_err *find_sides(struct gathering *g, uint32_t from, uint32_t c
 		.side = dfg_arena_zeros(arena, count, sizeof *out_sides->side),
 		.in = dfg_arena_zeros(arena, count, sizeof *out_sides->in)};
 	if (!out_sides->set || !out_sides->side || !out_sides->in)
-		return DFG_ERR(DFG_MEMORY, "no memory for %u sides", count);
+		return DFG_ERR(DFG_MEMORY, "no memory for the gradients of %u branches", count);
 	DFG_TRY(dfg_live_without(liveness_of(g), from, condition, &out_sides->common));
 	for (uint32_t i = 0; i < count; i++) {
 		DFG_TRY(side_of(g, from, condition, (int)i, &out_sides->set[i]));

@@ -309,7 +309,7 @@ static struct dfg_err *check_sides(struct dfg_backprop *s, uint32_t n)
 			DFG_TRY(dfg_live_of(l, node->in[k], &set[1]));
 			if (!dfg_live_exclusive(l, set[0], set[1]))
 				return DFG_ERR(DFG_DATA,
-					"no gradient: '%.200s' and '%.200s' are not on different sides of one predicate",
+					"no gradient: inputs '%.200s' and '%.200s' must be on different sides of one predicate",
 					node_of(s, node->in[k].node)->name, node_of(s, node->in[i].node)->name);
 		}
 	}

@@ -127,7 +127,7 @@ static struct dfg_err *narrow(struct dfg_gradient_frames *m, struct dfg_edge *ed
 	}
 	if (at.set != set)
 		return DFG_ERR(DFG_DATA,
-			"'%.200s' is computed in one branch only, and its gradient requires it outside that branch",
+			"'%.200s' is computed in one branch only, but a gradient requires it outside that branch",
 			node_of(m, edge->node)->name);
 	return NULL;
 }
@@ -173,7 +173,7 @@ static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edg
 	struct dfg_location at;
 	DFG_TRY(dfg_gradient_location(m, *edge, &at));
 	if (!dfg_loop_within(&m->loops, loop, at.loop))
-		return DFG_ERR(DFG_DATA, "a gradient outside the loop of '%.200s' requires its value in each iteration",
+		return DFG_ERR(DFG_DATA, "a gradient requires the value of '%.200s' in each iteration, but is outside its loop",
 			node_of(m, edge->node)->name);
 	while (at.loop != loop) {
 		uint32_t step = loop;
@@ -347,8 +347,8 @@ static struct dfg_err *find_need(
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	if (!m->loop[location->loop].frame)
-		return DFG_ERR(
-			DFG_DATA, "a gradient outside the loop of '%.200s' requires its value in each iteration", node->name);
+		return DFG_ERR(DFG_DATA, "a gradient requires the value of '%.200s' in each iteration, but is outside its loop",
+			node->name);
 	DFG_TRY(dfg_cotangent_location(m, edge, location));
 	if (is_index(m, edge, location->loop)) {
 		*out_edge = m->loop[location->loop].index;

@@ -127,7 +127,7 @@ static struct dfg_err *prove(const struct dfg_builder *builder, struct dfg_edge 
 		.read_of = dfg_zeros(count + 1, sizeof *proof.read_of),
 		.indices = indices.node};
 	bool proven = proof.known && proof.read_of;
-	struct dfg_err *err = proven ? NULL : DFG_ERR(DFG_MEMORY, "no memory to look at %zu nodes", count);
+	struct dfg_err *err = proven ? NULL : DFG_ERR(DFG_MEMORY, "no memory to analyse %zu nodes", count);
 	if (proven) {
 		proof.known[p.node] = (struct known){.of_rows = true, .equals = 1 + p.node};
 		proof.known[g.node] = (struct known){.of_rows = true, .zero = true};

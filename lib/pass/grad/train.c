@@ -162,7 +162,7 @@ static struct dfg_err *keep_reached(struct trainer *t, struct dfg_cotangent *cot
 	if (!err && unreached.count && !guessed)
 		list_variables(t, "warning: the loss does not depend on these variables, which stay unchanged", &unreached);
 	if (!err && t->by_rows.count)
-		list_variables(t, "gradients that stay rows", &t->by_rows);
+		list_variables(t, "gradients kept as rows", &t->by_rows);
 	if (!err && guessed)
 		list_variables(t, "the graph does not mark trainable variables; these are trained", &t->variables);
 	dfg_numbers_release(&unreached);

@@ -41,7 +41,7 @@ static struct dfg_err *add_input(struct inlining *in, uint32_t part, const char 
 		unsigned long i = strtoul(colon + 1, &rest, 10);
 		if (rest == colon + 1 || *rest || i >= end - first)
 			return DFG_ERR(
-				DFG_DATA, "'%.200s' does not name one of that output's %u tensors, numbered from 0", text, end - first);
+				DFG_DATA, "'%.200s' does not name one of the input's %u tensors, numbered from 0", text, end - first);
 		first += (uint32_t)i;
 		end = first + 1;
 	}
@@ -68,7 +68,7 @@ static struct dfg_err *add_output(struct inlining *in, uint32_t node, const char
 		unsigned long i = strtoul(name + output.length + 1, &rest, 10);
 		if (rest == name + output.length + 1 || *rest || i >= width)
 			return DFG_ERR(
-				DFG_DATA, "'%.200s' does not name one of that output's %u tensors, numbered from 0", text, width);
+				DFG_DATA, "'%.200s' does not name one of the output's %u tensors, numbered from 0", text, width);
 		first += (uint32_t)i;
 		width = 1;
 	}

@@ -80,7 +80,7 @@ static struct dfg_err *check_other(struct dfg_loop_analysis *a, uint32_t n, uint
 		return NULL;
 	if (flags & DFG_TENSOR_ARRAY)
 		return reads_yields(a, node, e)
-				   ? node_error(a, n, "the array has values of other iterations: keep them in a variable")
+				   ? node_error(a, n, "it reads values of other iterations from an array: keep them in a variable")
 				   : NULL;
 	bool is_made = dfg_node_role(maker) == DFG_PLAIN && maker->op && maker->op->flags & DFG_STATEFUL &&
 				   !(maker->op->flags & DFG_VIEW);
@@ -88,8 +88,8 @@ static struct dfg_err *check_other(struct dfg_loop_analysis *a, uint32_t n, uint
 		return NULL;
 	return node_error(a, n,
 		flags & DFG_WRITES
-			? "a parallel loop changes only variables that the graph makes"
-			: "the handle may be of a variable that the loop changes: read it by the variable's own handle");
+			? "a parallel loop may change only variables that the graph creates"
+			: "the handle may refer to a variable that the loop changes: read that variable through its own handle");
 }
 
 static bool is_passed_on(const struct dfg_node *node)
@@ -121,7 +121,7 @@ static struct dfg_err *visit(struct dfg_loop_analysis *a, uint32_t n, bool put)
 		else if (variable && (flags || is_value))
 			DFG_TRY(take_access(a, n, e, variable - 1, is_value, put));
 		else if (variable && !put && !is_passed_on(node) && !dfg_node_means(node, DFG_MEANS_OF_SHAPE))
-			return node_error(a, n, "a parallel loop hands variables only to ops that read or write them");
+			return node_error(a, n, "a parallel loop may pass variables only to ops that read or write them");
 	}
 	return NULL;
 }

@@ -285,8 +285,10 @@ static struct dfg_err *write_element(struct dfg_batch *b, uint32_t n)
 	const struct dfg_node node = b->builder->graph->node[n];
 	struct dfg_edge in[4];
 	DFG_TRY(read_inputs(b, n, in));
-	if (varies(b, n, 0) || varies(b, n, 3) || !varies(b, n, 1))
-		return dfg_batch_refuse(b, n, "it writes to an array of each iteration");
+	if (varies(b, n, 0) || varies(b, n, 3))
+		return dfg_batch_refuse(b, n, "it writes to a different array in each iteration");
+	if (!varies(b, n, 1))
+		return dfg_batch_refuse(b, n, "all iterations write the same element of an array");
 	DFG_TRY(dfg_batch_repeat(b, n, node.in[2], &in[2]));
 	return dfg_batch_replace(b, n, "TensorArrayScatterV3", in, 4, NULL, 0, false);
 }
@@ -315,7 +317,7 @@ static struct dfg_err *by_rows(struct dfg_batch *b, uint32_t n)
 		out[i] = dfg_batch_fact(b, (struct dfg_edge){made, (int32_t)i})->shape;
 		const struct dfg_shape *before = &dfg_batch_fact(b, (struct dfg_edge){n, (int32_t)i})->shape;
 		if (before->rank < 0 || out[i].rank != before->rank + 1)
-			why = "its result for a slice does not have one axis more";
+			why = "its result for several iterations does not have exactly one more axis";
 	}
 	struct dfg_err *err = dfg_facts_resolve(&b->builder->facts, graph, made, &brief, &call);
 	struct dfg_infer infer = {.call = &call, .in = in, .known = known, .out = out};
@@ -375,7 +377,7 @@ struct dfg_err *dfg_batch_apply(struct dfg_batch *b, uint32_t n)
 	if (dfg_role_is_structural(op->role) || (op->flags & (DFG_STATEFUL | DFG_READS | DFG_WRITES)))
 		return dfg_batch_refuse(b, n,
 			dfg_role_is_structural(op->role) ? "a loop depends on the iteration"
-											 : "dfg has no rule by which it runs for several iterations at once");
+											 : "dfg has no rule to run this op for several iterations at once");
 	if (op->role == DFG_IDENTITY || op->means == DFG_MEANS_ZEROS || op->means == DFG_MEANS_ONES)
 		return copy(b, n);
 	if (op->row)
@@ -383,5 +385,5 @@ struct dfg_err *dfg_batch_apply(struct dfg_batch *b, uint32_t n)
 	if (op->reducer)
 		return along_axes(b, n);
 	return op->rows ? by_rows(b, n)
-					: dfg_batch_refuse(b, n, "dfg has no rule by which it runs for several iterations at once");
+					: dfg_batch_refuse(b, n, "dfg has no rule to run this op for several iterations at once");
 }

@@ -92,7 +92,7 @@ static struct dfg_err *gather(struct dfg_batch *b, uint32_t n, uint32_t axes)
 	const struct dfg_attr attr[] = {DFG_ATTR_I("axis", -1), DFG_ATTR_I("batch_dims", data.varies)};
 	if (data.varies && axes > 1)
 		return dfg_batch_refuse(
-			b, n, "it takes elements at several indices of a value, and both depend on the iteration");
+			b, n, "it indexes several axes of a value, and both the value and the indices depend on the iteration");
 	for (uint32_t k = 0; k < axes; k++)
 		DFG_TRY(index_of(b, n, k, data.varies, &index[k]));
 	if (axes == 1) {

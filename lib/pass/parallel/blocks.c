@@ -46,7 +46,7 @@ static const char *obstacle(const struct dfg_blocking *k)
 	for (uint32_t i = 0; i < k->frame->n_variable; i++) {
 		const struct dfg_loop_variable *v = &k->frame->variable[i];
 		if (dfg_blocking_is_counter(k, v) && is_read_elsewhere(k, v->merge, v->exit))
-			return "its counter is read after it or by its condition";
+			return "its counter is read after the loop or by the loop's condition";
 	}
 	return NULL;
 }

@@ -65,7 +65,7 @@ static struct dfg_err *count_while(struct dfg_blocking *k, struct dfg_edge condi
 	left = node->in[greater], right = outside(k, node->in[!greater]);
 	const struct dfg_loop_variable *counter = counter_of(k, left);
 	if (!counter || k->batch.loops->of[right.node] == k->batch.loop->loop)
-		return DFG_ERR(DFG_DATA, "its condition compares a counter with a bound that is computed in the loop");
+		return DFG_ERR(DFG_DATA, "its condition compares a counter with a bound that the loop computes");
 	return count_to(k, counter, right, means == DFG_MEANS_AT_MOST || means == DFG_MEANS_AT_LEAST, out);
 }
 

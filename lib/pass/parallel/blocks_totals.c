@@ -30,7 +30,7 @@ static struct dfg_err *neutral(
 			out);
 	if (dtype != DFG_I32 && dtype != DFG_I64)
 		return DFG_ERR(
-			DFG_DATA, "accumulators of %s by max or min cannot be divided into blocks", dfg_dtype_name(dtype));
+			DFG_DATA, "accumulators of %s with max or min cannot be divided into blocks", dfg_dtype_name(dtype));
 	return dfg_build_ints(builder, scope, dtype, NULL, is_max ? &least : &most, out);
 }
 
@@ -63,8 +63,8 @@ static struct dfg_err *make_partial(struct dfg_blocking *k, uint32_t access)
 	const struct dfg_handle_type *holds = dfg_batch_fact(b, b->builder->graph->node[update->node].in[0])->holds;
 	struct dfg_edge *set = &k->set[access];
 	if (!holds || holds->dtype == DFG_NO_DTYPE || !dfg_shape_known(&holds->shape) || holds->shape.rank == DFG_RANK_MAX)
-		return DFG_ERR(
-			DFG_DATA, "the shape of accumulator '%s' is not known before it runs", b->loop->array[update->array].name);
+		return DFG_ERR(DFG_DATA, "the shape of accumulator '%s' is not known before the loop runs",
+			b->loop->array[update->array].name);
 	DFG_TRY(make_variable(k, holds, update->combines, &k->total[access], set));
 	DFG_TRY(dfg_batch_enter(b, k->total[access], &b->partial[access]));
 	return dfg_node_add_control(b->builder->graph, b->partial[access].node, set->node);

@@ -100,10 +100,10 @@ static struct dfg_err *find_tokens(struct dfg_blocking *k, const char **out_why)
 		k->token[array] = token_of(k, array);
 		const char *name = loop->array[array].name;
 		if (!k->token[array])
-			*out_why =
-				dfg_arena_print(k->batch.arena, "the order of accesses to '%s' is not carried by its handle", name);
+			*out_why = dfg_arena_print(
+				k->batch.arena, "its accesses to '%s' do not all go through one handle that the loop carries", name);
 		else if (!has_leading_keys(loop, array))
-			*out_why = dfg_arena_print(k->batch.arena, "rows of '%s' are not chosen by its leading subscripts", name);
+			*out_why = dfg_arena_print(k->batch.arena, "rows of '%s' are not selected by its leading subscripts", name);
 		if (*out_why == NULL && (!k->token[array] || !has_leading_keys(loop, array)))
 			return dfg_no_memory("the arrays of a loop");
 	}
@@ -122,7 +122,7 @@ struct dfg_err *dfg_blocking_divide(struct dfg_blocking *k, const char **out_why
 		return dfg_no_memory("the arrays of a loop");
 	for (uint32_t i = 0; i < k->frame->n_variable && !*out_why; i++)
 		if (!is_divisible(k, &k->frame->variable[i]))
-			*out_why = "it carries values from one iteration to the next, or yields in some iterations only";
+			*out_why = "it carries values other than those that it yields in every iteration";
 	if (!*out_why)
 		DFG_TRY(find_tokens(k, out_why));
 	k->divides = !*out_why;
@@ -153,7 +153,7 @@ struct dfg_err *dfg_blocking_move(struct dfg_blocking *k, struct dfg_edge slice)
 	const struct dfg_attr channel = DFG_ATTR_I("channel", k->number);
 	struct dfg_edge *in = dfg_arena_zeros(b->arena, 2 * (size_t)k->n_moved + 1, sizeof *in), move;
 	if (!in)
-		return dfg_no_memory("the rows that move");
+		return dfg_no_memory("the rows that workers exchange");
 	if (!k->divides || !k->n_moved)
 		return NULL;
 	in[0] = slice;

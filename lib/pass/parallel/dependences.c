@@ -46,19 +46,20 @@ static struct dfg_err *check_mark(const struct dfg_node *node, int mark, const s
 {
 	bool is_at_home = dfg_node_role(node) == (mark == BUFFER ? DFG_IDENTITY : DFG_LOOP_COND);
 	if (!is_at_home)
-		return DFG_ERR(DFG_DATA, "node '%s' (%s): the mark '%s' belongs to %s", node->name, node->op_name, marks[mark],
-			mark == BUFFER ? "the Identity of an update" : "the LoopCond of a loop");
+		return DFG_ERR(DFG_DATA, "node '%s' (%s): attribute '%s' is allowed only on %s", node->name, node->op_name,
+			marks[mark], mark == BUFFER ? "the Identity of an update" : "the LoopCond of a loop");
 	if (mark == PARALLEL)
 		return is_text(attr, "ordered") || is_text(attr, "unordered")
 				   ? NULL
-				   : DFG_ERR(DFG_DATA, "node '%s': the mark '%s' must be 'ordered' or 'unordered'", node->name,
+				   : DFG_ERR(DFG_DATA, "node '%s': attribute '%s' must be 'ordered' or 'unordered'", node->name,
 						 marks[mark]);
 	int64_t least = mark == BUFFER ? 0 : 1;
 	if (attr->kind != DFG_ATTR_INT || attr->value.i < least || attr->value.i > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "node '%s': the mark '%s' must be an integer from %" PRId64 " to %d", node->name,
+		return DFG_ERR(DFG_DATA, "node '%s': attribute '%s' must be an integer from %" PRId64 " to %d", node->name,
 			marks[mark], least, INT32_MAX);
 	if (mark != BUFFER && !dfg_node_attr(node, marks[PARALLEL]))
-		return DFG_ERR(DFG_DATA, "node '%s': the mark '%s' requires '%s'", node->name, marks[mark], marks[PARALLEL]);
+		return DFG_ERR(
+			DFG_DATA, "node '%s': attribute '%s' requires attribute '%s'", node->name, marks[mark], marks[PARALLEL]);
 	return NULL;
 }
 
@@ -84,7 +85,8 @@ static struct dfg_err *check_marks(const struct dfg_graph *graph, const struct d
 				continue;
 			struct dfg_err *err = check_mark(node, i, attr);
 			if (!err && i == BUFFER && !is_in_parallel(graph, loops, n))
-				err = DFG_ERR(DFG_DATA, "node '%s': the mark '%s' is outside all parallel loops", node->name, marks[i]);
+				err = DFG_ERR(
+					DFG_DATA, "node '%s': attribute '%s' is allowed only in a parallel loop", node->name, marks[i]);
 			errors = dfg_err_join(errors, err);
 		}
 	return errors;

@@ -197,13 +197,13 @@ static struct dfg_err *explain_serial(struct dfg_loop_analysis *a)
 	const char *words = dfg_vector_words(a->arena, v->distance, out->n_coordinate);
 	const char *x = a->graph->node[out->access[v->a].node].name, *y = a->graph->node[out->access[v->b].node].name;
 	const char *more = advice(a);
-	const char *wavefront = out->n_counter < 2 ? "a wavefront requires two ranges"
-											   : "a wavefront requires distances that are small numbers";
+	const char *wavefront =
+		out->n_counter < 2 ? "a wavefront requires two ranges" : "a wavefront requires small constant distances";
 	if (!words || !more)
 		return dfg_no_memory("the dependences of a loop");
 	out->reason = dfg_arena_print(a->arena,
-		"'%s' and '%s' access the same rows of '%s' in iterations that are %s apart: no coordinate and no two "
-		"coordinates separate all dependences, and %s%s",
+		"'%s' and '%s' access the same rows of '%s' in iterations that are %s apart: no coordinate or pair of "
+		"coordinates separates all dependences, and %s%s",
 		x, y, out->array[v->array].name, words, wavefront, more);
 	return out->reason ? NULL : dfg_no_memory("the dependences of a loop");
 }

@@ -154,7 +154,7 @@ static struct dfg_err *find_mark(
 				seen[stack[depth++] = node->in[e].node] = true;
 	}
 	dfg_arena_release(&scratch);
-	return stack && seen ? NULL : dfg_no_memory("the marks of a loop");
+	return stack && seen ? NULL : dfg_no_memory("the attributes of a loop");
 }
 
 static struct dfg_err *mark_error(const struct dfg_loop_analysis *a, uint32_t n, const char *array, const char *why)
@@ -171,12 +171,12 @@ static struct dfg_err *check_buffer(struct dfg_loop_analysis *a, uint32_t i, boo
 	if (!has_mark || (array->is_buffered && array->staleness == staleness))
 		return NULL;
 	if (array->is_buffered)
-		return mark_error(a, access->node, array->name, "with another staleness by another update");
+		return mark_error(a, access->node, array->name, "but another update gives it another staleness");
 	array->is_buffered = true;
 	array->staleness = staleness;
 	if (!array->commutes)
 		return mark_error(
-			a, access->node, array->name, "so it takes only updates that commute, all of them by one operation");
+			a, access->node, array->name, "so it takes only updates that commute, all with the same operation");
 	if (a->out->is_ordered)
 		return mark_error(a, access->node, array->name, "which an ordered loop does not allow: its reads may be stale");
 	return NULL;
@@ -188,7 +188,7 @@ static struct dfg_err *check_buffers(struct dfg_loop_analysis *a)
 	struct dfg_loop_dependences *out = a->out;
 	uint32_t *mark = dfg_arena_zeros(a->arena, out->n_access + 1, sizeof *mark);
 	if (!mark)
-		return dfg_no_memory("the marks of a loop");
+		return dfg_no_memory("the attributes of a loop");
 	for (uint32_t i = 0; i < out->n_access; i++) {
 		const struct dfg_node *node = &a->graph->node[out->access[i].node];
 		int64_t staleness = 0;
@@ -203,13 +203,13 @@ static struct dfg_err *check_buffers(struct dfg_loop_analysis *a)
 		const struct dfg_loop_array *array = &out->array[out->access[i].array];
 		if (out->access[i].is_rule && !array->is_buffered)
 			errors = dfg_err_join(errors, DFG_ERR(DFG_DATA,
-											  "node '%s' (%s): the mark `_dfg_rule` belongs to the rule of a buffered "
+											  "node '%s' (%s): attribute '_dfg_rule' is allowed only for a buffered "
 											  "variable, and '%s' is not buffered",
 											  a->graph->node[out->access[i].node].name,
 											  a->graph->node[out->access[i].node].op_name, array->name));
 		if (array->is_buffered && out->access[i].writes && mark[i] == DFG_NONE)
-			errors = dfg_err_join(
-				errors, mark_error(a, out->access[i].node, array->name, "but this update has no mark `_dfg_buffer`"));
+			errors = dfg_err_join(errors,
+				mark_error(a, out->access[i].node, array->name, "but this update has no attribute '_dfg_buffer'"));
 	}
 	return errors;
 }
@@ -222,8 +222,8 @@ struct dfg_err *dfg_obligations_check(struct dfg_loop_analysis *a)
 		errors = DFG_ERR(DFG_DATA, "it has no counter that grows by 1 in each iteration");
 	else if (!is_count(a, a->graph->node[loop->condition].in[0], 8))
 		errors = DFG_ERR(DFG_DATA,
-			"node '%s': the condition of a parallel loop compares its counter with a number that is known before it "
-			"begins",
+			"node '%s': the condition of a parallel loop must compare its counter with a number that is known before "
+			"the loop begins",
 			a->graph->node[loop->condition].name);
 	if (!errors)
 		errors = check_carried(a);

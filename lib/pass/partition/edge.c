@@ -229,9 +229,8 @@ static struct dfg_err *gates(struct cut *c, struct dfg_edge edge, struct dfg_tra
 	uint32_t loop = c->loops.of[edge.node], set = 0;
 	if (loop && c->is_uneven[edge.node])
 		return DFG_ERR(DFG_DATA,
-			"node '%.200s' (%.100s): does not run in each iteration of loop '%.200s', so its value cannot be sent from "
-			"%s to "
-			"%s",
+			"node '%.200s' (%.100s): does not run in every iteration of loop '%.200s', so its value cannot be sent "
+			"from %s to %s",
 			c->graph->node[edge.node].name, c->graph->node[edge.node].op_name, c->distributed[loop].path,
 			c->options->device[transfer->from], c->options->device[transfer->to]);
 	if (loop)

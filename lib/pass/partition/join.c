@@ -25,8 +25,8 @@ static struct dfg_err *number_of(const struct join *j, const struct dfg_node *no
 	if (edge->value.i < 0 || edge->value.i >= j->nodes)
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS
-			"attribute '_dfg_edge' is %lld, expected the number of a transfer, from 0 to less than %u (the nodes of "
-			"the plan)",
+			"attribute '_dfg_edge' is %lld, expected the number of a transfer: at least 0 and less than %u, the number "
+			"of nodes in the plan",
 			NODE(node), (long long)edge->value.i, j->nodes);
 	*out_number = (uint32_t)edge->value.i;
 	return NULL;

@@ -36,7 +36,7 @@ struct dfg_err *dfg_cut_reading(struct cut *c, uint32_t reader, struct dfg_edge 
 	struct dfg_node node = {.op_name = "Identity", .in = in, .n_in = 1, .attr = type, .n_attr = 1};
 	out_edge->port = 0;
 	if (!type || !in || !(node.name = dfg_arena_print(c->arena, "_dfg/read/%u", c->readings++)))
-		return dfg_no_memory("readings of a variable");
+		return dfg_no_memory("the reads of a variable");
 	*type = (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = dfg_facts_of(c->facts, edge)->dtype}};
 	in[0] = edge;
 	for (uint32_t e = 0; e < count && dfg_node_role(to) != DFG_MERGE; e++)

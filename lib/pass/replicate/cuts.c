@@ -64,7 +64,8 @@ static struct dfg_err *rule_of(const struct replicate *r, struct dfg_edge loss, 
 	if (kind <= DFG_LOSS_SUM)
 		return NULL;
 	return DFG_ERR(DFG_DATA,
-		"node '%.200s' (%.100s): the loss '%.200s' %s: say how replicas reduce gradients: --reduce mean or sum",
+		"node '%.200s' (%.100s): the loss '%.200s' %s; choose how replicas reduce gradients with --reduce mean or "
+		"--reduce sum",
 		graph->node[reason].name, graph->node[reason].op_name, graph->node[loss.node].name, kinds[kind]);
 }
 
@@ -77,7 +78,8 @@ static struct dfg_err *find_rule(const struct replicate *r, bool *out_sum)
 		if (!dfg_node_mark(&graph->node[n], "_dfg_loss", &port))
 			continue;
 		if (port < 0 || port >= dfg_facts_outputs(&r->builder->facts, n))
-			return DFG_ERR(DFG_DATA, "node '%.200s': the mark _dfg_loss names output %lld, which the node lacks",
+			return DFG_ERR(DFG_DATA,
+				"node '%.200s': attribute '_dfg_loss' names output %lld, which the node does not have",
 				graph->node[n].name, (long long)port);
 		return rule_of(r, (struct dfg_edge){n, (int32_t)port}, out_sum);
 	}
@@ -105,7 +107,7 @@ static struct dfg_err *cut_node(struct replicate *r, uint32_t n, bool is_sum)
 			graph_of(r)->node[n].name, graph_of(r)->node[n].op_name, dfg_dtype_name(dtype));
 	if (dfg_node_mark(&graph_of(r)->node[n], "_dfg_shard", NULL))
 		return DFG_ERR(DFG_DATA,
-			"node '%.200s' (%.100s): an input with the rows of a batch is not a gradient to reduce",
+			"node '%.200s' (%.100s): an input that holds rows of the batch cannot be reduced as a gradient",
 			graph_of(r)->node[n].name, graph_of(r)->node[n].op_name);
 	const struct reduction cut = {.source = source,
 		.reader = DFG_NONE,
@@ -168,13 +170,15 @@ static void note_operands(const struct replicate *r)
 {
 	struct dfg_text *notes = r->options->notes;
 	bool clipped = false;
-	dfg_text_add(notes, "no loss is marked; the mean over shards is taken of the gradients of");
+	dfg_text_add(notes, "no loss is marked, so replicas average the gradients of");
 	for (size_t i = 0; i < r->cuts; i++) {
 		dfg_text_add(notes, "%s '%s'", i ? "," : "", r->cut[i].name);
 		clipped |= is_clip(&graph_of(r)->node[r->cut[i].source.node]);
 	}
-	dfg_text_add(
-		notes, "%s\n", clipped ? ", after a clip of each shard; --gradients names what is before the clip" : "");
+	dfg_text_add(notes, "%s\n",
+		clipped ? ", each clipped in its own shard; to average before the clip, name the unclipped gradients with "
+				  "--gradients"
+				: "");
 }
 
 static struct dfg_err *cut_operand(struct replicate *r, uint32_t n, uint32_t operand, bool is_sum)
@@ -208,8 +212,8 @@ static struct dfg_err *not_real(const struct replicate *r, uint32_t n, const cha
 	struct dfg_text path = {0};
 	dfg_local_path(&r->local, n, &path);
 	struct dfg_err *err = DFG_ERR(DFG_DATA,
-		"variable '%.200s' is assigned a value that differs between shards, and %s values have no mean: %s", variable,
-		dfg_dtype_name(dtype), path.s ? path.s : "");
+		"variable '%.200s' is assigned a value that differs between shards, and %s values cannot be averaged (path %s)",
+		variable, dfg_dtype_name(dtype), path.s ? path.s : "");
 	dfg_text_release(&path);
 	return err;
 }
@@ -237,7 +241,7 @@ static struct dfg_err *check_live(struct replicate *r)
 	struct dfg_liveness liveness = {0};
 	uint32_t *order = dfg_arena_zeros(&r->scratch, graph->count, sizeof *order), count;
 	if (!order)
-		return dfg_no_memory("an order of nodes");
+		return dfg_no_memory("the order of the nodes");
 	DFG_TRY(dfg_graph_order(graph, &r->scratch, order, &count));
 	DFG_TRY(dfg_loops_find(graph, order, &r->scratch, &loops));
 	struct dfg_err *err = dfg_liveness_find(graph, order, &loops, NULL, &liveness);

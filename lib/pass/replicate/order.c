@@ -25,7 +25,7 @@ static struct dfg_err *depends_on_update(struct replicate *r, const uint32_t *or
 	bool *ordered = dfg_arena_zeros(&r->scratch, graph->count, sizeof *ordered);
 	uint32_t n = r->before, at = 0;
 	if (!ordered)
-		return dfg_no_memory("an order of nodes");
+		return dfg_no_memory("the order of the nodes");
 	for (uint32_t i = 0; i < count; i++)
 		ordered[order[i]] = true;
 	while (n < graph->count && (ordered[n] || !(graph->node[n].op && graph->node[n].op->flags & DFG_CONTRIBUTES)))
@@ -47,7 +47,7 @@ static struct dfg_err *spread(struct replicate *r, bool *marked)
 	const struct dfg_graph *graph = r->builder->graph;
 	uint32_t *order = dfg_arena_zeros(&r->scratch, graph->count, sizeof *order), count;
 	if (!order)
-		return dfg_no_memory("an order of nodes");
+		return dfg_no_memory("the order of the nodes");
 	DFG_TRY(dfg_graph_order(graph, &r->scratch, order, &count));
 	if (count < graph->count)
 		return depends_on_update(r, order, count);
@@ -72,7 +72,7 @@ static struct dfg_err *find_contributing(struct replicate *r, uint32_t buckets, 
 	const struct dfg_graph *graph = r->builder->graph;
 	uint32_t *stack = dfg_arena_zeros(&r->scratch, graph->count, sizeof *stack), depth = 0;
 	if (!stack)
-		return dfg_no_memory("the compute run");
+		return dfg_no_memory("the nodes that compute gradients");
 	for (uint32_t n = r->before; n < graph->count; n++) {
 		const struct dfg_attr *bucket = dfg_node_attr(&graph->node[n], "bucket");
 		bool starts = graph->node[n].op && graph->node[n].op->flags & DFG_CONTRIBUTES;
@@ -180,7 +180,7 @@ static struct dfg_err *free_contributions(struct replicate *r)
 		edges += graph->node[n].n_control;
 	struct early_update *early = dfg_arena_zeros(&r->scratch, edges, sizeof *early);
 	if (!order || !contributes || !read || !seen || !r->reduced || !early)
-		return dfg_no_memory("the compute run");
+		return dfg_no_memory("the nodes that compute gradients");
 	DFG_TRY(find_contributing(r, r->buckets, contributes));
 	DFG_TRY(find_contributing(r, r->gradient_buckets, read));
 	DFG_TRY(dfg_graph_order(graph, &r->scratch, order, &nodes));

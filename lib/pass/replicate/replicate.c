@@ -103,7 +103,7 @@ static struct dfg_err *check_write(const struct replicate *r, uint32_t n)
 	struct dfg_text path = {0};
 	dfg_local_path(&r->local, by, &path);
 	struct dfg_err *err = DFG_ERR(DFG_DATA,
-		"node '%.200s' (%.100s): variable '%.200s' would be assigned a value of one shard: %s", node->name,
+		"node '%.200s' (%.100s): variable '%.200s' would be assigned a value of one shard (path %s)", node->name,
 		node->op_name, graph->node[dfg_replicate_variable(graph, node->in[0])].name, path.s ? path.s : "");
 	dfg_text_release(&path);
 	return err;

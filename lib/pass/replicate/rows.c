@@ -55,7 +55,7 @@ static struct dfg_err *add_rows(struct replicate *r, uint32_t values, uint32_t d
 	*copy = *table; /* facts move when nodes are added */
 	cut.table = copy;
 	if (!dfg_shape_known(table))
-		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): the rows are of a table of unknown size",
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): the gradient has rows of a table whose shape is not known",
 			graph->node[dense].name, graph->node[dense].op_name);
 	cut.name = dfg_replicate_gradient_name(r, &graph->node[dense]);
 	return cut.name ? dfg_replicate_add_cut(r, &cut) : dfg_no_memory("a gradient");

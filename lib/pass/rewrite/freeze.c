@@ -120,7 +120,7 @@ static struct dfg_err *check_type(const struct dfg_node *node, const struct dfg_
 	const struct dfg_shape any = {.rank = -1}, *want = is_known ? shape->value.shape : &any;
 	if (dtype && dtype->value.dtype == value->dtype && dfg_shape_fits(want, &value->shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "variable '%s' is %s, its value %s", node->name,
+	return DFG_ERR(DFG_DATA, "variable '%s' is %s, but its value is %s", node->name,
 		dfg_type_words(dtype ? dtype->value.dtype : DFG_NO_DTYPE, want).s,
 		dfg_type_words(value->dtype, &value->shape).s);
 }
@@ -194,8 +194,8 @@ static struct dfg_err *become_counterpart(
 	struct dfg_attr attr[4];
 	uint32_t count = 0;
 	if (batch && batch->value.i)
-		return DFG_ERR(
-			DFG_DATA, "node '%s' (%s) has batch dimensions, which no op on a value has", node->name, node->op_name);
+		return DFG_ERR(DFG_DATA, "node '%s' (%s) has attribute batch_dims, which no op on a constant supports",
+			node->name, node->op_name);
 	for (int i = 0; i < 3 && to->from[i]; i++) {
 		const struct dfg_attr *from = dfg_node_attr(node, to->from[i]);
 		if (from)

@@ -117,7 +117,7 @@ static struct dfg_err *rename_all(struct renaming *r, const struct dfg_rename *r
 		if (!r->name[n])
 			return dfg_no_memory("the names");
 		if (strcmp(old, r->name[n]) && !is_name(r->name[n]))
-			return DFG_ERR(DFG_DATA, "'%s' is not a name of a node", r->name[n]);
+			return DFG_ERR(DFG_DATA, "'%s' is not a valid node name", r->name[n]);
 	}
 	return NULL;
 }

@@ -369,7 +369,7 @@ static struct dfg_err *replace_write(struct sharding *s, const struct divided *v
 	to = route->to;
 	if (of_rows && dfg_facts_of(&s->builder->facts, indices)->shape.rank != 1)
 		return DFG_ERR(DFG_DATA,
-			"node '%.200s' (%.100s): writes rows of variable '%.200s' by indices that are not a vector",
+			"node '%.200s' (%.100s): writes rows of variable '%.200s' at indices that are not a vector",
 			node_of(s, n)->name, op_name, v->name);
 	DFG_TRY(partition(s, node_of(s, n)->in[of_rows ? 2 : 1], to, parts, value));
 	for (uint32_t k = 0; k < parts; k++) {

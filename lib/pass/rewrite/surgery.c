@@ -45,7 +45,7 @@ static struct dfg_err *replace_one(struct dfg_graph *graph, const struct dfg_ren
 	if (from.port == DFG_CONTROL || to.port == DFG_CONTROL)
 		return DFG_ERR(DFG_DATA, "'%s' is not a tensor", from.port == DFG_CONTROL ? replace->old : replace->new);
 	if (dfg_edge_same(from, to))
-		return DFG_ERR(DFG_DATA, "both are the same tensor, so that nothing would change");
+		return DFG_ERR(DFG_DATA, "both are the same tensor, so nothing would change");
 	memset(is_source, 0, graph->count);
 	mark_sources(graph, to.node, is_source, stack);
 	const uint32_t changed = redirect(graph, from, to, is_source);
@@ -96,7 +96,7 @@ static struct dfg_err *find_dangling(const struct dfg_graph *graph, const struct
 			if (removed[node->in[e].node] && ++found)
 				err = dfg_err_join(err, DFG_ERR(DFG_DATA,
 											"node '%s' (%s) has input '%s', which --remove would take away; give it "
-											"another one by --replace",
+											"another one with --replace",
 											node->name, node->op_name, dfg_graph_tensor_name(graph, node->in[e])));
 	}
 	for (uint32_t i = 0; i < keep->n_fetch && found < MOST; i++)
@@ -144,7 +144,7 @@ struct dfg_err *dfg_set_devices(
 		uint32_t changed = 0;
 		if (!is_device(device[i].new))
 			return DFG_ERR(
-				DFG_USAGE, "--set-device %s: '%.80s' is not a name of a device", device[i].old, device[i].new);
+				DFG_USAGE, "--set-device %s: '%.80s' is not a valid device name", device[i].old, device[i].new);
 		for (uint32_t n = 0; n < graph->count; n++)
 			if (!fnmatch(device[i].old, graph->node[n].name, 0)) {
 				graph->node[n].device = device[i].new;

@@ -62,7 +62,7 @@ static struct dfg_err *rename_attribute(struct dfg_graph *graph, uint32_t n, con
 	struct dfg_attr *rest = dfg_arena_zeros(graph->arena, node->n_attr, sizeof *rest);
 	uint32_t count = 0;
 	if (!rest)
-		return dfg_no_memory("the variants");
+		return dfg_no_memory("the graphs for training and inference");
 	for (uint32_t i = 0; i < node->n_attr; i++)
 		if (&node->attr[i] != attr)
 			rest[count++] = node->attr[i];

@@ -45,8 +45,8 @@ struct dfg_err *dfg_fallback_visit(struct dfg_fallbacks *fallbacks, uint32_t n)
 	if (!can_have_fallback(fallbacks, n) || (mark != 0 && mark != 1))
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS "attribute '" MARK
-					   "' is %lld: only a Merge of two i32 or i64 inputs that does not begin a loop may "
-					   "have it, as 0 or 1; remove it, dfg sets it where it is needed",
+					   "' is %lld, but only a Merge of two i32 or i64 inputs that does not begin a loop may have it, "
+					   "and its value must be 0 or 1; remove it: dfg sets it where it is needed",
 			NODE(node), (long long)mark);
 	fallbacks->constant[n] = true;
 	return NULL;
@@ -60,8 +60,8 @@ static struct dfg_err *set_mark(struct dfg_fallbacks *fallbacks, uint32_t n, uin
 	if (dfg_node_mark(node, MARK, &mark) && mark != input)
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS "attribute '" MARK
-					   "' is %lld, but input %u is the constant that is live in more cases; remove the "
-					   "attribute, dfg sets it where it is needed",
+					   "' is %lld, but it is input %u that is a constant and live in more cases; remove the attribute: "
+					   "dfg sets it where it is needed",
 			NODE(node), (long long)mark, input);
 	fallbacks->constant[n] = true;
 	if (!fallbacks->marked)

@@ -334,7 +334,7 @@ static void check_save(struct life *l, uint32_t n)
 
 /* Iterations. */
 
-static const char *const comes_words[] = {"does not change", "in each", "in the first only", "in all but the first"};
+static const char *const comes_words[] = {"does not change", "in each", "only in the first", "in all but the first"};
 
 /* The iterations in which all inputs arrive. A node whose inputs arrive in different iterations would never run. */
 static enum comes comes_of(struct life *l, const struct dfg_node *node)

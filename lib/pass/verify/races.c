@@ -390,9 +390,8 @@ static struct dfg_err *check(struct races *r)
 	drop_apart(r);
 	look_at_pairs(r);
 	if (r->incomplete)
-		dfg_fault(
-			r->warnings, DFG_ERR(DFG_DATA,
-							 "the accesses to variables are too many to compare all of them: there may be more races"));
+		dfg_fault(r->warnings,
+			DFG_ERR(DFG_DATA, "there are too many accesses to variables to compare them all: there may be more races"));
 	return NULL;
 }
 

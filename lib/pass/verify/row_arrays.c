@@ -54,7 +54,7 @@ const char *dfg_row_array(struct dfg_row_analysis *a, uint32_t n)
 		if (dfg_row_kind(a, node->in[i]) != DFG_ROWS_NONE)
 			return "the size of the array depends on the batch";
 	if (index != DFG_ROWS_NONE || indices != DFG_ROWS_NONE || lengths != DFG_ROWS_NONE)
-		return "the place of an element depends on the batch";
+		return "the index of an array element depends on the batch";
 	if (is_write && (is_one || is_all))
 		return write_array(a, n, flow, value, is_one);
 	if (flow != DFG_ROWS_ELEMENTS && (!is_write || value == DFG_ROWS_NONE)) {

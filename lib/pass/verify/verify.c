@@ -262,10 +262,10 @@ static void warn_unneeded(struct verify *v)
 		else if (!v->graph->node[n].op && v->unneeded[n])
 			first = &v->graph->node[n];
 	if (more)
-		snprintf(others, sizeof others, ", nor %u more nodes with unknown ops", more);
+		snprintf(others, sizeof others, " or the other %u with unknown ops", more);
 	if (first)
-		dfg_fault(v->warnings, DFG_ERR(DFG_DATA, "node '%.200s': no op '%.100s'; no output needs it%s", first->name,
-								   first->op_name, others));
+		dfg_fault(v->warnings, DFG_ERR(DFG_DATA, "node '%.200s': no op '%.100s', but no output needs this node%s",
+								   first->name, first->op_name, others));
 }
 
 static struct dfg_err *find_unneeded(struct verify *v)

@@ -15,7 +15,7 @@ output loss = mean((guess - y) ** 2) + 0.001 * sum(m * m) * mean(x[:, 0] ** 2)
 X
 "$DFG" build fit.dfg -o fit.pb
 "$DFG" grad fit.pb --loss loss --optimizer 'adagrad(lr=0.01)' -o train.pb 2>notes
-has notes 'gradients that stay rows: table'
+has notes 'gradients kept as rows: table'
 awk 'BEGIN { print "x,z,y,id"; for (i = 0; i < 210; i++) printf "%.5g,%.5g,%.5g,%d\n", (i * 5 + 1) % 97 / 7.3 - 3, (i * 11 + 3) % 89 / 7.1 - 3, (i * 31 + 1) % 97 / 8 - 3, i * 31 % 40 * 25 }' >data.csv
 printf 'input a: f64[n]\ninput b: f64[n]\noutput x = f32(Pack([a, b], axis = 1))\n' >pair.dfg
 "$DFG" run pair.dfg --data 'a=@data.csv[x]' --data 'b=@data.csv[z]' --fetch x -o x.npy
