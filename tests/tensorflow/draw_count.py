@@ -36,6 +36,38 @@ def sparse(r):
             "attrs": {"binary_output": bool(r.random() < 0.3)}}
 
 
+def limits(r):
+    made = {"minlength": int(r.integers(-1, 9)), "maxlength": int(r.integers(-1, 9)), "binary_output": bool(r.random() < 0.3)}
+    return {k: v for k, v in made.items() if k == "binary_output" or r.random() < 0.7}
+
+
+def signed(r, size):
+    """Numbers of which some are negative, in every second case."""
+    return numbers(r, size) - numpy.array(r.integers(0, 2), "i4").astype("i4") * (2 if r.random() < 0.5 else 0)
+
+
+def counted_dense(r):
+    values = signed(r, [int(n) for n in r.integers(0, 6, int(r.integers(1, 3)))])
+    return {"inputs": [values, weights(r, values.shape)], "attrs": limits(r)}
+
+
+def counted_sparse(r):
+    shape = dims(r, int(r.integers(1, 3)))
+    at = indices(r, shape)
+    values = signed(r, [len(at)])
+    if len(at) and r.random() < 0.05:
+        at[0, 0] = int(r.choice([-1, shape[0]]))
+    return {"inputs": [at, values, numpy.array(shape, "i8"), weights(r, values.shape)], "attrs": limits(r)}
+
+
+def counted_ragged(r):
+    values = signed(r, [int(r.integers(0, 9))])
+    ends = splits(r, len(values))
+    if r.random() < 0.05:
+        ends[-1] += int(r.choice([-1, 1]))
+    return {"inputs": [ends, values, weights(r, values.shape)], "attrs": limits(r)}
+
+
 def nth(r):
     shape = dims(r, None, 7)
     kind = str(r.choice(["f4", "f8", "i4", "u1"]))
@@ -44,4 +76,6 @@ def nth(r):
             "attrs": {"reverse": bool(r.random() < 0.5)}, "static": True, "const": (1,), "grad": (0,) if kind[0] == "f" else ()}
 
 
-DRAWS = {"RaggedBincount": ragged, "SparseBincount": sparse, "NthElement": nth}
+DRAWS = {"DenseCountSparseOutput": counted_dense, "SparseCountSparseOutput": counted_sparse,
+         "RaggedCountSparseOutput": counted_ragged,
+         "RaggedBincount": ragged, "SparseBincount": sparse, "NthElement": nth}
