@@ -1,3 +1,4 @@
+#include "kernels/protobuf.h"
 #include "kernels/shape_rules.h"
 #include "lib/graph/kernel.h"
 
@@ -125,6 +126,25 @@ static void write_header(unsigned char *to, uint32_t bytes, uint32_t channels, u
 	write_bytes(to + 40, 4, bytes);
 }
 
+/* DFG_DATA if a WAVE file cannot have n samples of that many channels at the rate. */
+static struct dfg_err *check_sound(const struct dfg_shape *shape, int64_t n, int64_t channels, int64_t rate)
+{
+	if (channels < 1 || channels > 1024 || rate < 1 || rate > INT32_MAX / (2 * channels) ||
+		n > (INT32_MAX - HEADER) / 2)
+		return DFG_ERR(DFG_DATA, "audio has shape %s and sample_rate is %lld, which a WAVE file cannot have",
+			dfg_shape_words(shape).s, (long long)rate);
+	return NULL;
+}
+
+static void write_file(unsigned char *file, const float *sample, int64_t n, uint32_t channels, uint32_t rate)
+{
+	write_header(file, (uint32_t)n * 2, channels, rate);
+	for (int64_t i = 0; i < n; i++) {
+		const float x = roundf(sample[i] * 32768);
+		write_bytes(file + HEADER + 2 * i, 2, (uint32_t)(int32_t)(x > -32768 ? x < 32767 ? x : 32767 : -32768));
+	}
+}
+
 static struct dfg_err *encode(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
@@ -132,16 +152,9 @@ static struct dfg_err *encode(struct dfg_kernel *ctx)
 	const int64_t channels = in->shape.dim[1], n = dfg_shape_count(&in->shape), rate = dfg_tensor_int(ctx->in[1], 0);
 	struct dfg_tensor *out;
 	unsigned char *file;
-	if (channels < 1 || channels > 1024 || rate < 1 || rate > INT32_MAX / (2 * channels) ||
-		n > (INT32_MAX - HEADER) / 2)
-		return DFG_ERR(DFG_DATA, "audio has shape %s and sample_rate is %lld, which a WAVE file cannot have",
-			dfg_shape_words(&in->shape).s, (long long)rate);
+	DFG_TRY(check_sound(&in->shape, n, channels, rate));
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)n * 2 + HEADER, (void **)&file));
-	write_header(file, (uint32_t)n * 2, (uint32_t)channels, (uint32_t)rate);
-	for (int64_t i = 0; i < n; i++) {
-		const float x = roundf(((const float *)in->data)[i] * 32768);
-		write_bytes(file + HEADER + 2 * i, 2, (uint32_t)(int32_t)(x > -32768 ? x < 32767 ? x : 32767 : -32768));
-	}
+	write_file(file, in->data, n, (uint32_t)channels, (uint32_t)rate);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &scalar, &out));
 	return dfg_kernel_string(ctx, 0, 0, file, (size_t)n * 2 + HEADER);
 }
@@ -163,4 +176,79 @@ const struct dfg_op dfg_op_EncodeWav = {
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = encode_shape,
 	.run = encode,
+};
+
+/* AudioSummaryV2: fields Summary.value; Value.tag, .audio; Audio.sample_rate to .content_type. */
+enum { VALUE = 1, TAG = 1, AUDIO = 6, RATE = 1, CHANNEL_COUNT, FRAMES, FILE_BYTES, CONTENT_TYPE };
+enum { TAG_INPUT, SOUND_INPUT, RATE_INPUT };
+
+static struct dfg_err *summary_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *sound = node->in[SOUND_INPUT];
+	DFG_TRY(dfg_need_rank(node, TAG_INPUT, 0));
+	DFG_TRY(dfg_need_rank(node, RATE_INPUT, 0));
+	if (sound->rank >= 0 && sound->rank != 2 && sound->rank != 3)
+		return DFG_ERR(DFG_DATA, "tensor has shape %s, expected [batch, frames] or [batch, frames, channels]",
+			dfg_shape_words(sound).s);
+	node->out[0] = DFG_SHAPE_SCALAR;
+	return NULL;
+}
+
+static void put_number(struct dfg_text *to, int field, int64_t number)
+{
+	if (!number) /* the default is not written */
+		return;
+	dfg_proto_put_key(to, field, DFG_PROTO_VARINT);
+	dfg_proto_put_varint(to, (uint64_t)number);
+}
+
+/* Sound b of the batch as a value of the summary, whose tag has its number unless max_outputs is 1. */
+static void put_sound(struct dfg_kernel *ctx, struct dfg_text *summary, int64_t b, int64_t most, float rate,
+	const unsigned char *file, size_t bytes)
+{
+	const struct dfg_shape *shape = &ctx->in[SOUND_INPUT]->shape;
+	const struct dfg_string tag = *(const struct dfg_string *)ctx->in[TAG_INPUT]->data;
+	struct dfg_text value = {0}, audio = {0}, name = {0};
+	dfg_text_put(&name, tag.s, tag.length);
+	dfg_text_add(&name, most > 1 ? "/audio/%lld" : "/audio", (long long)b);
+	dfg_proto_put_bytes(&value, TAG, name.s, name.length);
+	dfg_proto_put_key(&audio, RATE, DFG_PROTO_FIXED32);
+	dfg_text_put(&audio, &rate, sizeof rate);
+	put_number(&audio, CHANNEL_COUNT, shape->rank == 3 ? shape->dim[2] : 1);
+	put_number(&audio, FRAMES, shape->dim[1]);
+	dfg_proto_put_bytes(&audio, FILE_BYTES, file, bytes);
+	dfg_proto_put_bytes(&audio, CONTENT_TYPE, "audio/wav", strlen("audio/wav"));
+	dfg_proto_put_message(&value, AUDIO, &audio);
+	dfg_proto_put_message(summary, VALUE, &value);
+	dfg_text_release(&name);
+}
+
+static struct dfg_err *summary_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, SOUND_INPUT);
+	const float rate = *(const float *)ctx->in[RATE_INPUT]->data;
+	const int64_t channels = in->shape.rank == 3 ? in->shape.dim[2] : 1, n = in->shape.dim[1] * channels;
+	const int64_t most = dfg_kernel_attr(ctx)[0].i;
+	struct dfg_text summary = {0};
+	unsigned char *file;
+	if (!(rate > 0 && rate < INT32_MAX))
+		return DFG_ERR(DFG_DATA, "sample_rate is %g, expected a number above 0", (double)rate);
+	DFG_TRY(check_sound(&in->shape, n, channels, (int64_t)rintf(rate)));
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)n * 2 + HEADER, (void **)&file));
+	for (int64_t b = 0; b < in->shape.dim[0] && b < most; b++) {
+		write_file(file, (const float *)in->data + b * n, n, (uint32_t)channels, (uint32_t)rintf(rate));
+		put_sound(ctx, &summary, b, most, rate, file, (size_t)n * 2 + HEADER);
+	}
+	return dfg_proto_give(ctx, &summary);
+}
+
+const struct dfg_op dfg_op_AudioSummaryV2 = {
+	.name = "AudioSummaryV2",
+	.doc = "a summary with the first max_outputs sounds of a batch, as WAVE files",
+	.sig = "(tag: string, tensor: f32, sample_rate: f32) -> (summary: string)",
+	.attr = {"max_outputs: int = 3 >= 1"},
+	.flags = DFG_ANY_RANK,
+	.shape = summary_shape,
+	.gradient = "",
+	.run = summary_run,
 };

@@ -5,3 +5,7 @@ DecodeWav("RIFF")                            : contents has 4 bytes that are not
 DecodeWav("RIFFxxxxWAVE")                    : the WAVE file has no chunk 'data' after one 'fmt '
 DecodeWav("RIFFxxxxWAVEfmt aaaa")            : the chunk at byte 12 has 1633771873 bytes, but only 0 follow
 DecodeWav("RIFF", desired_channels = 0)      : desired_channels is 0 and desired_samples -1
+AudioSummaryV2("a", f32([[1]]), f32(nan))                : sample_rate is
+AudioSummaryV2("a", f32([[1]]), f32([8]))                : input 2 has shape [1]
+AudioSummaryV2("a", f32([1]), f32(8))                    : tensor has shape [1], expected [batch, frames] or [batch, frames, channels]
+AudioSummaryV2("a", f32([[1]]), f32(0))                  : sample_rate is 0, expected a number above 0

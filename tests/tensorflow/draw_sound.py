@@ -24,4 +24,11 @@ def encode(r):
     return {"inputs": [x, numpy.array(r.integers(1, 48000), "i4")], "base64": True}
 
 
-DRAWS = {"DecodeWav": decode, "EncodeWav": encode}
+def summary(r):
+    size = [int(r.integers(0, 5)), int(r.integers(1, 9)), *([int(r.integers(1, 4))] if r.random() < 0.6 else [])]
+    rate = numpy.array(int(r.integers(-1, 48000)) + 0.5, "f4")
+    inputs = [numpy.array(b"sounds", object), array(r, size, "f4", -1.2, 1.2), rate]
+    return {"inputs": inputs, "attrs": {"max_outputs": int(r.integers(1, 5))}, "base64": True}
+
+
+DRAWS = {"AudioSummaryV2": summary, "DecodeWav": decode, "EncodeWav": encode}
