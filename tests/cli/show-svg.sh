@@ -58,4 +58,4 @@ has out '>/job:w/task:1<'
 
 # A stream holds one picture.
 status 2 "$DFG" show scopes.pbtxt flat.pbtxt --svg
-has err '--svg: a picture shows one file, but there are several'
+has err '--svg: a picture shows one file, or several of metrics'
