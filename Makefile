@@ -56,6 +56,10 @@ $(O)/%.o: $(O)/%.c
 
 # Kernels are loops over arrays.
 $(O)/kernels/%.o $(O)/lib/graph/convert.o $(O)/lib/graph/half.o: CFLAGS += -O3
+# Kernels that call a library, read a header or print once for a whole tensor: small code serves them as well.
+SMALL = assert checkpoint decode_bmp decode_jpeg decode_png encode_image files image_file jpeg_library optional png_library print \
+	queue_types summary table_file tensor_message wav
+$(SMALL:%=$(O)/kernels/%.o): CFLAGS += -Os
 
 # The loop of an interpreter costs a sixth more where it crosses a line of the instruction cache.
 $(O)/lib/exec/linear/interpreter.o $(O)/lib/exec/linear/register_vm.o: CFLAGS += -falign-loops=64
