@@ -77,6 +77,16 @@ static struct dfg_err *prune(struct partitioning *work)
 	return err;
 }
 
+/* The graph allocated in the arena of work->file, to which it points, and not in the model's copy. */
+static void take_back(struct partitioning *work, struct dfg_model *model)
+{
+	const struct dfg_arena arena = work->file.arena;
+	work->file = model->file;
+	work->file.arena = arena;
+	work->facts = model->facts;
+	dfg_arena_release(&model->arena);
+}
+
 /* Cuts the graph of a replica at its gradients. */
 static struct dfg_err *shard(struct partitioning *work)
 {
@@ -88,9 +98,7 @@ static struct dfg_err *shard(struct partitioning *work)
 		err = dfg_shard_model(&dfg_shared.replication.parts, &model);
 	if (!err)
 		err = dfg_replication_apply_to_inputs(&dfg_shared.replication, &model, &dfg_stderr, all ? NULL : &keep);
-	work->file = model.file;
-	work->facts = model.facts;
-	dfg_arena_release(&model.arena);
+	take_back(work, &model);
 	return err;
 }
 
@@ -101,9 +109,7 @@ static struct dfg_err *cut_loops(struct partitioning *work)
 	if (explain && dfg_parallel_is_marked(&work->file.graph))
 		DFG_TRY(dfg_dependences_find(&work->file.graph, &work->arena, &work->loops));
 	struct dfg_err *err = dfg_blocks_apply(&dfg_shared.blocks, &dfg_stderr, &model);
-	work->file = model.file;
-	work->facts = model.facts;
-	dfg_arena_release(&model.arena);
+	take_back(work, &model);
 	return err;
 }
 
