@@ -31,8 +31,8 @@ static struct dfg_err *parse(const char *text, struct dfg_best_rule *rule, size_
 	*out_length = at ? at - 1 : 0;
 	if (at < 2 || at == length || text[at - 1] != ':' || errno || !rule->patience)
 		return DFG_ERR(DFG_USAGE,
-			"--stop-early must be NAME:K, or NAME:K:max if a larger value is better, with a number K of evaluations "
-			"from 1, not '%s'",
+			"--stop-early must be NAME:K, or NAME:K:max if a larger value is better, with a number of evaluations K of "
+			"at least 1, not '%s'",
 			text);
 	return NULL;
 }

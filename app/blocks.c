@@ -7,14 +7,20 @@
 
 enum { BLOCKS_MOST = 65536 };
 
+/* The first given option that changes how blocks run; NULL: there is none. */
+static const char *option_of_blocks(const struct dfg_block_choice *choice)
+{
+	return choice->balance      ? "balance"
+		   : choice->verify     ? "verify-plan"
+		   : choice->no_slices  ? "no-slices"
+		   : choice->loop.count ? "parallel"
+								: NULL;
+}
+
 struct dfg_err *dfg_block_choice_check(const struct dfg_block_choice *choice)
 {
 	const char *balance = choice->balance;
-	const char *idle = balance              ? "balance"
-					   : choice->verify     ? "verify-plan"
-					   : choice->no_slices  ? "no-slices"
-					   : choice->loop.count ? "parallel"
-											: NULL;
+	const char *idle = option_of_blocks(choice);
 	if (choice->blocks > BLOCKS_MOST)
 		return DFG_ERR(DFG_USAGE, "--blocks must be at most %d, not %lld", BLOCKS_MOST, (long long)choice->blocks);
 	if (balance && strcmp(balance, "histogram") != 0 && strcmp(balance, "range") != 0)
@@ -28,14 +34,14 @@ struct dfg_err *dfg_blocks_of_plan(const char *path, struct dfg_block_choice *ch
 	if (!dfg_plan_folder_is(path))
 		return NULL;
 	DFG_TRY(dfg_plan_folder_blocks(path, &blocks));
-	if (choice->blocks && choice->blocks != blocks)
-		return DFG_ERR(DFG_DATA,
-			blocks ? "%s: the plan is for --blocks %u, not %lld"
-				   : "%s: the plan has no blocks (%u): partition with --blocks %lld",
-			path, blocks, (long long)choice->blocks);
-	if (choice->balance || choice->verify || choice->no_slices || choice->loop.count)
+	if (choice->blocks && !blocks)
 		return DFG_ERR(
-			DFG_USAGE, "%s is a plan, whose parallel loops are cut already: give this option to dfg partition", path);
+			DFG_DATA, "%s: the plan has no blocks: partition with --blocks %lld", path, (long long)choice->blocks);
+	if (choice->blocks && choice->blocks != blocks)
+		return DFG_ERR(DFG_DATA, "%s: the plan is for --blocks %u, not %lld", path, blocks, (long long)choice->blocks);
+	if (option_of_blocks(choice))
+		return DFG_ERR(DFG_USAGE, "%s is a plan, whose parallel loops are already divided: give --%s to dfg partition",
+			path, option_of_blocks(choice));
 	choice->blocks = blocks;
 	choice->workers = blocks != 0;
 	return NULL;

@@ -133,8 +133,9 @@ struct dfg_err *dfg_checkpointing_open(
 	at->mode_known = true;
 	if (dfg_checkpoint_is(path))
 		return DFG_ERR(DFG_NO_OUTPUT,
-			"%s is one checkpoint: give --checkpoint the directory of all, or start from this one with --load %s", path,
-			path);
+			"%s is a single checkpoint: give --checkpoint the directory that contains it, or start from it with --load "
+			"%s",
+			path, path);
 	DFG_TRY(dfg_checkpoints_any(path, &any));
 	if (any && !run->options->resume && !run->options->force)
 		return DFG_ERR(DFG_NO_OUTPUT,

@@ -115,8 +115,8 @@ static const char *why_host(struct placing *placing, uint32_t n, const struct df
 	if (!kernel)
 		return "there is no kernel for a device";
 	if (kernel->family == DFG_FAMILY_row && call->op->run && !is_known_to_broadcast(placing, node))
-		return "its operands may have shapes that do not broadcast";
-	return steers(placing, n) ? "a scalar that may decide what the host does" : NULL;
+		return "it is not known whether the shapes of its operands broadcast";
+	return steers(placing, n) ? "it is a scalar that may decide what the host does" : NULL;
 }
 
 static struct dfg_err *place_node(struct placing *placing, uint32_t n)
@@ -146,8 +146,10 @@ static struct dfg_err *place_constants(struct placing *placing)
 			readers[graph->node[n].in[i].node] |= (uint8_t)(1 << placing->placed[n].device);
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (dfg_node_role(&graph->node[n]) == DFG_CONST && readers[n] == 1 << 1 && !graph->node[n].n_control)
-			placing->placed[n] = (struct dfg_placed){
-				.device = 1, .reason = DFG_PLACED_KERNEL, .with = DFG_NONE, .request = "its readers are there"};
+			placing->placed[n] = (struct dfg_placed){.device = 1,
+				.reason = DFG_PLACED_KERNEL,
+				.with = DFG_NONE,
+				.request = "the nodes that read it are there"};
 	return NULL;
 }
 

@@ -118,8 +118,8 @@ static struct dfg_err *not_a_scalar(const char *text, enum dfg_dtype dtype, stru
 		n += *s == ',';
 	if (n == 1 || err->code != DFG_DATA)
 		return err;
-	struct dfg_err *more = DFG_ERR(
-		DFG_DATA, "%s: a list has its type and shape before it, as in %s[%d]:...", err->text, dfg_dtype_name(dtype), n);
+	struct dfg_err *more = DFG_ERR(DFG_DATA, "%s: a list requires its type and shape before it, as in %s[%d]:...",
+		err->text, dfg_dtype_name(dtype), n);
 	dfg_err_free(err);
 	return more;
 }

@@ -165,8 +165,8 @@ static struct dfg_err *check_versions(void)
 			return DFG_ERR(DFG_PROTOCOL, "rank %u (%s) runs %s, but rank 0 (%s) runs %s", i, all[i].host,
 				all[i].version, all[0].host, all[0].version);
 		if (!dfg_build_ids_agree(all[i].build, all[0].build))
-			return DFG_ERR(DFG_PROTOCOL, "rank %u (%s) runs another build of %s, %s, than rank 0 (%s), %s", i,
-				all[i].host, all[i].version, all[i].build, all[0].host, all[0].build);
+			return DFG_ERR(DFG_PROTOCOL, "rank %u (%s) and rank 0 (%s) run different builds of %s: %s and %s", i,
+				all[i].host, all[0].host, all[i].version, all[i].build, all[0].build);
 	}
 	return NULL;
 }

@@ -144,8 +144,7 @@ static struct dfg_err *read_values(
 	const char *program = call->word[0];
 	if (access(call->values, F_OK))
 		return DFG_ERR(DFG_UNAVAILABLE,
-			"%s run %s: ended with status 0, but wrote no results to the file of its option -o: is it a dfg?", program,
-			graph);
+			"%s run %s: ended with status 0, but did not write the file that -o names: is it a dfg?", program, graph);
 	DFG_TRY(dfg_err_note(dfg_arrays_read(call->values, out_values), "%s run %s: its results", program, graph));
 	for (size_t i = 0; i < fetch->count; i++)
 		if (!dfg_arrays_find(out_values, fetch->word[i]))

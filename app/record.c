@@ -88,8 +88,8 @@ static struct dfg_err *check_lines(const char *path, const struct dfg_blob *blob
 		DFG_TRY(check_line(path, number, &line, before, shards));
 		bool is_update = line.read && only_shard(&line) != DFG_NONE;
 		if (is_update != single)
-			return DFG_ERR(DFG_DATA, "%s:%llu: the file is %sa record of --sync ssp", path, (unsigned long long)number,
-				single ? "not " : "");
+			return DFG_ERR(DFG_DATA, "%s:%llu: the file is %s", path, (unsigned long long)number,
+				single ? "not a record of --sync ssp" : "a record of --sync ssp, which this run does not use");
 		before = line.step;
 	}
 	return NULL;

@@ -322,7 +322,7 @@ static struct dfg_err *check_algorithm(const struct dfg_replication *replication
 	uint32_t replicas = replication->n_replicas, shards = replication->n_shards;
 	enum dfg_algorithm asked = replication->all_reduce;
 	if (replicas < 2 && replication->algorithm)
-		return DFG_ERR(DFG_USAGE, "--algorithm requires --replicas: it is how replicas reduce");
+		return DFG_ERR(DFG_USAGE, "--algorithm requires --replicas: it says how they add their gradients");
 	DFG_TRY(dfg_replication_check_numbers(asked, replicas, shards));
 	if (reduction == DFG_REDUCE_ADASUM && shards & (shards - 1))
 		return DFG_ERR(DFG_DATA, "--reduce adasum requires a number of shards that is a power of two, not %u", shards);
@@ -330,7 +330,7 @@ static struct dfg_err *check_algorithm(const struct dfg_replication *replication
 		return DFG_ERR(DFG_USAGE, "--reduce adasum cannot be used with --sync %s, whose replicas update by themselves",
 			replication->sync);
 	if (reduction == DFG_REDUCE_ADASUM && asked != DFG_ALGORITHM_AUTO && asked != DFG_ALGORITHM_DIRECT)
-		return DFG_ERR(DFG_USAGE, "--algorithm %s cannot be used with --reduce adasum, which takes whole gradients",
+		return DFG_ERR(DFG_USAGE, "--algorithm %s cannot be used with --reduce adasum, which requires whole gradients",
 			replication->algorithm);
 	if (asked == DFG_ALGORITHM_RING && replication->min_replicas && replication->min_replicas < replicas)
 		return DFG_ERR(DFG_USAGE,
@@ -498,8 +498,8 @@ struct dfg_err *dfg_replication_apply_to_inputs(const struct dfg_replication *re
 	}
 	if (!count)
 		return DFG_ERR(DFG_DATA,
-			"%s: no input has an unknown number of rows, which %u shards could divide, and the inputs do not all have "
-			"one number of rows",
+			"%s: no input can be divided among %u shards: none has an unknown number of rows, and not all have the "
+			"same number",
 			graph->source, shards);
 	return dfg_replication_apply(replication, model, shard, count, report, keep);
 }

@@ -86,8 +86,9 @@ static struct dfg_err *feed_lane(struct dfg_run *run)
 		return NULL;
 	for (uint32_t i = 0; i < run->feeds.count; i++)
 		if (dfg_edge_same(run->feeds.edge[i], edge))
-			return DFG_ERR(DFG_USAGE, "--feed %s: with --sync %s, each replica is fed its own number", DFG_LANE_NAME,
-				run->replication->sync);
+			return DFG_ERR(DFG_USAGE,
+				"--feed %s cannot be used with --sync %s, which feeds this input the number of each replica",
+				DFG_LANE_NAME, run->replication->sync);
 	DFG_TRY(dfg_tensor_new(DFG_I32, &DFG_SHAPE_SCALAR, &value));
 	*(int32_t *)value.data = 0;
 	return dfg_err_note(feed_named(run, DFG_LANE_NAME, &value), "--sync %s", run->replication->sync);

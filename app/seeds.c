@@ -45,7 +45,7 @@ static struct dfg_err *check_complete(const struct dfg_seed_scores *scores)
 {
 	for (size_t i = 1; i < scores->count; i++)
 		if (scores->score[i].count != scores->score[0].count)
-			return DFG_ERR(DFG_DATA, "'%s' has no value after each of the trainings", scores->score[i].name);
+			return DFG_ERR(DFG_DATA, "'%s' does not have a value after every training", scores->score[i].name);
 	return NULL;
 }
 

@@ -90,7 +90,7 @@ static struct dfg_err *check_nesting(struct search *search, uint32_t n)
 	if (inner == DFG_NONE)
 		return NULL;
 	return DFG_ERR(DFG_DATA,
-		"node '%s' is a total that depends on the total '%s': the sum of one is known only after the last batch",
+		"node '%s' is a total that depends on the total '%s', which is known only after the last batch",
 		search->graph->node[n].name, search->graph->node[inner].name);
 }
 
@@ -240,7 +240,7 @@ struct dfg_err *dfg_totals_finish(const struct dfg_totals *totals, struct dfg_mo
 		err = feed_sums(totals, &all);
 	if (!err)
 		err = dfg_err_note(run_last(totals, model, &all, value),
-			"computing metrics after the last batch, when only total() of the rows is known");
+			"computing metrics after the last batch, when only the values of total() are known");
 	for (uint32_t i = 0; !err && i < totals->last.count; i++)
 		aggregation->fetch[totals->fetch_number[totals->n_direct + i]].whole = value[i];
 	dfg_free(value);

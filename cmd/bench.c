@@ -108,7 +108,7 @@ struct dfg_err *dfg_bench_graph(struct dfg_run_options *unused)
 	nodes = nodes < 0 ? NODES : nodes;
 	edges = edges < 0 ? EDGES : edges;
 	if (nodes > EDGES_MOST || edges > EDGES_MOST)
-		return DFG_ERR(DFG_USAGE, "--%s must be at most %d, not %lld: a file holds 2 GB",
+		return DFG_ERR(DFG_USAGE, "--%s must be at most %d, not %lld: a file holds at most 2 GB",
 			nodes > EDGES_MOST ? "nodes" : "edges", EDGES_MOST, (long long)(nodes > EDGES_MOST ? nodes : edges));
 	struct dfg_err *err = output ? NULL : dfg_folder_open_scratch("bench", &temporary);
 	if (!err && !output)
@@ -166,7 +166,7 @@ static struct dfg_err *check_options(int which)
 				rows[i].of == MADE        ? "the generated graph ('graph')"
 				: rows[i].of == FILE_ONLY ? "a graph in a file"
 				: rows[i].of == STEPS     ? "a graph in a file and for 'kernels'"
-										  : "what is timed more than once: not for 'graph'");
+										  : "benchmarks other than 'graph', which is timed once");
 	bool text = false;
 	if (if_changed && !output)
 		return DFG_ERR(DFG_USAGE, "--if-changed requires -o");

@@ -24,7 +24,7 @@ static const struct kernel {
 	{"product 256x256x256", "input a: f32[256, 256]\ninput b: f32[256, 256]\noutput y = a @ b\n"},
 	{"product 1024x1024x1024", "input a: f32[1024, 1024]\ninput b: f32[1024, 1024]\noutput y = a @ b\n"},
 	{"product 1x1024x1024", "input a: f32[1, 1024]\ninput b: f32[1024, 1024]\noutput y = a @ b\n"},
-	{"product, b turned, 64x512x512",
+	{"product, b transposed, 64x512x512",
 		"input a: f32[64, 512]\ninput b: f32[512, 512]\noutput y = MatMul(a, b, transpose_b = true)\n"},
 	{"product of bf16 256x256x256", "input a: bf16[256, 256]\ninput b: bf16[256, 256]\noutput y = a @ b\n"},
 	{"product of bf16 1x1024x1024", "input a: bf16[1, 1024]\ninput b: bf16[1024, 1024]\noutput y = a @ b\n"},
@@ -34,10 +34,10 @@ static const struct kernel {
 	{"convolution 1x1 14x14x256",
 		"input x: f32[1, 14, 14, 256]\ninput k: f32[1, 1, 256, 256]\n"
 		"output y = Conv2D(x, k, strides = [1, 1, 1, 1], padding = \"SAME\")\n"},
-	{"its gradient by the image",
+	{"image gradient 3x3 28x28x128",
 		"input d: f32[1, 28, 28, 128]\ninput k: f32[3, 3, 128, 128]\n"
 		"output y = Conv2DBackpropInput([1, 28, 28, 128], k, d, strides = [1, 1, 1, 1], padding = \"SAME\")\n"},
-	{"its gradient by the filter",
+	{"filter gradient 3x3 28x28x128",
 		"input x: f32[1, 28, 28, 128]\ninput d: f32[1, 28, 28, 128]\n"
 		"output y = Conv2DBackpropFilter(x, [3, 3, 128, 128], d, strides = [1, 1, 1, 1], padding = \"SAME\")\n"},
 	{"depthwise 3x3 56x56x144",
@@ -46,7 +46,7 @@ static const struct kernel {
 	{"max pooling 2x2 56x56x64",
 		"input x: f32[8, 56, 56, 64]\n"
 		"output y = MaxPool(x, ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = \"VALID\")\n"},
-	{"its gradient",
+	{"max pooling gradient 56x56x64",
 		"input x: f32[8, 56, 56, 64]\ninput z: f32[8, 28, 28, 64]\ninput d: f32[8, 28, 28, 64]\n"
 		"output y = MaxPoolGrad(x, z, d, ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = \"VALID\")\n"},
 	{"sum of rows 1024x1024", "input x: f32[1024, 1024]\noutput y = sum(x, 1)\n"},

@@ -19,7 +19,8 @@ static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 
 static const struct dfg_opt options[] = {
 	{"with", .takes = "PROGRAM", .text = &with, .help = "Compare with the dfg PROGRAM, another build or version."},
-	{"hosts", .takes = "H", .text = &hosts, .help = "Compare with the first of the hosts, as for dfg run."},
+	{"hosts", .takes = "H", .text = &hosts,
+		.help = "Compare with a run on the first host of H, a file or list as for dfg run."},
 	{"passes", .takes = "P", .list = &passes,
 		.help = "Apply these passes of dfg opt one by one, and find the first that changes the results; all: the "
 				"standard ones."},
@@ -28,7 +29,7 @@ static const struct dfg_opt options[] = {
 	{"fetch", 'f', .takes = "NAME", .list = &run_options.fetch,
 		.help = "Compare tensor NAME; may be a list with commas (the outputs that G declares)."},
 	{"batch", .takes = "N", .number = &batch, .least = 1,
-		.help = "Made-up inputs have N elements where their size is unknown (as an input that is fed, else 4)."},
+		.help = "Size of the unknown dimensions of made-up inputs (that of an input that is fed, else 4)."},
 	{"load", .takes = "SRC", .list = &run_options.load, .help = "Set the variables from a checkpoint or array file."},
 	{"map", .takes = "OLD=NEW", .list = &run_options.map,
 		.help = "Take the arrays of SRC that match pattern OLD as NEW."},

@@ -14,7 +14,7 @@ static const char *depfile;
 
 static const struct dfg_opt options[] = {
 	{"define", 'D', .takes = "NAME=VALUE", .list = &define,
-		.help = "Set a constant of the program, or `training`, which the graph else has both ways."},
+		.help = "Set a constant of the program, or `training` (by default the graph has both variants)."},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Also look for imports in DIR."},
 	{.rows = dfg_graph_out_options},
 	{"memory-limit", .takes = "SIZE", .size = &memory_limit, .least = 1,

@@ -23,8 +23,7 @@ static const struct dfg_opt run_rows[] = {
 	{"fetch", 'f', .takes = "NAME", .list = &run_options.fetch,
 		.help = "With --run: compare tensor NAME; may be a list with commas (the outputs that A declares)."},
 	{"batch", .takes = "N", .number = &batch, .least = 1,
-		.help = "With --run: made-up inputs have N elements where their size is unknown (as an input that is fed, else "
-				"4)."},
+		.help = "With --run: size of the unknown dimensions of made-up inputs (that of an input that is fed, else 4)."},
 	{"every-node", .flag = &every_node,
 		.help =
 			"With --run: compare every node; one that differs counts as a difference, even if the results are equal."},
@@ -192,8 +191,8 @@ static struct dfg_err *check_options(void)
 	const char *idle = o->feed.count || o->fetch.count                          ? "--feed and --fetch require"
 					   : batch >= 0 || every_node                               ? "--batch and --every-node require"
 					   : o->load.count || o->map.count || o->partial || o->init ? "--load and --init require"
-					   : any_execution(&dfg_shared.execution)                   ? "options of execution require"
-																				: NULL;
+					   : any_execution(&dfg_shared.execution) ? "options of execution, such as --threads, require"
+															  : NULL;
 	if (!(rtol >= 0) || !(atol >= 0))
 		return DFG_ERR(DFG_USAGE, "--rtol and --atol must be at least 0");
 	if (idle && !runs)

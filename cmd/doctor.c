@@ -66,7 +66,7 @@ static void look_at_processor(struct finding *f)
 	f->wrong = avx2 ? NULL : "no AVX2: kernels run at a quarter of their speed";
 #else
 	snprintf(f->value, sizeof f->value, "no x86-64");
-	f->wrong = "kernels are plain C here";
+	f->wrong = "kernels run as plain C here";
 #endif
 }
 
@@ -108,7 +108,7 @@ static void look_at_files(struct finding *f)
 	struct rlimit limit = {0};
 	getrlimit(RLIMIT_NOFILE, &limit);
 	snprintf(f->value, sizeof f->value, "%llu open files", (unsigned long long)limit.rlim_cur);
-	f->wrong = limit.rlim_cur < 64 ? "too few to run" : NULL;
+	f->wrong = limit.rlim_cur < 64 ? "too few: dfg requires at least 64" : NULL;
 }
 
 static void look_at_protobuf(struct finding *f)

@@ -9,8 +9,7 @@ static bool in_place, only_check, if_changed;
 
 static const struct dfg_opt options[] = {
 	{"write", 'w', .flag = &in_place, .help = "Rewrite each file whose layout changes, and print nothing."},
-	{"if-changed", .flag = &if_changed,
-		.help = "Keep the time of a file whose layout is canonical, as -w always does."},
+	{"if-changed", .flag = &if_changed, .help = "Leave a file whose layout is canonical untouched, as -w always does."},
 	{"check", .flag = &only_check, .help = "Change and print nothing; exit with 1 if a layout would change."},
 	{0},
 };

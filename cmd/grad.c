@@ -27,7 +27,7 @@ static const struct dfg_opt options[] = {
 	{"optimizer", .takes = "CALL", .text = &optimizer,
 		.help = "The optimizer, such as 'adam(lr=0.001)' or 'my.dfg:lion(lr=0.1)'."},
 	{"clip-norm", .takes = "C", .real = &clip_norm, .help = "Scale all gradients together to a norm of at most C."},
-	{"dense", .flag = &dense, .help = "Make all gradients dense, also those that would be rows of a variable."},
+	{"dense", .flag = &dense, .help = "Make all gradients dense, even those that would be rows of a variable."},
 	{.rows = dfg_remat_options},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for the optimizer's imports in DIR."},
 	{.rows = dfg_graph_in_options},

@@ -177,7 +177,7 @@ static struct dfg_err *list_missing(int *out_status)
 static struct dfg_err *ops(char **operands, int *out_status)
 {
 	if (missing_of && *operands)
-		return DFG_ERR(DFG_USAGE, "--missing lists ops of a graph, and explains no op: leave out '%s'", *operands);
+		return DFG_ERR(DFG_USAGE, "--missing takes no OP to explain: leave out '%s'", *operands);
 	if (missing_of)
 		return list_missing(out_status);
 	const struct dfg_op *one = *operands ? dfg_op_find(*operands) : NULL;

@@ -36,7 +36,7 @@ static const struct dfg_opt input_rows[] = {
 	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first to set the variables."},
 	{"each", .takes = "NAME=@-", .text = &O.each, .help = "Run a step for each npy array on stdin."},
 	{"repeat", .takes = "N", .number = &O.repeat, .least = 1,
-		.help = "Run N times and print the times; train with N seeds and print mean and deviation."},
+		.help = "Run N times and print the times; in a training, train with N seeds and print mean and deviation."},
 	{"warmup", .takes = "W", .number = &O.warmup, .help = "Run W untimed steps first."},
 	{0},
 };
@@ -52,13 +52,14 @@ static const struct dfg_opt training_rows[] = {
 	{"drop-last", .flag = &O.drop_last, .help = "Leave out a last batch that is not full."},
 	{"eval-data", .takes = "NAME=@FILE", .list = &O.eval_data, .help = "Data for an evaluation after each epoch."},
 	{"eval-fetch", .takes = "NAME", .list = &O.eval_fetch,
-		.help = "Tensor to evaluate: its mean over the data or, by `total`, a metric of all rows."},
+		.help = "Tensor to evaluate: its mean over the data or, if computed from total(), its value for all rows."},
 	{"eval-graph", .takes = "G", .text = &O.eval_graph,
 		.help = "The graph to evaluate; it gets the variables by name (the trained graph)."},
 	{"eval-every", .takes = "N", .number = &O.eval_every, .least = 1,
 		.help = "Evaluate after every N steps and at the end, instead of after each epoch."},
 	{"stop-early", .takes = "NAME:K", .text = &O.stop_early,
-		.help = "End when K evaluations in a row have no smaller NAME than the best one; NAME:K:max: no larger one."},
+		.help = "End after K evaluations in a row without a smaller NAME than the best so far; NAME:K:max: without a "
+				"larger one."},
 	{"keep-best", .takes = "FILE", .text = &O.keep_best,
 		.help = "Write every variable to FILE after each evaluation that is the best so far: by NAME of --stop-early, "
 				"else by the smallest value of the first tensor of --eval-fetch."},
@@ -104,12 +105,11 @@ static const struct dfg_opt quorum_rows[] = {
 	{"record", .takes = "FILE", .text = &dfg_shared.replication.record,
 		.help = "Write to FILE which shards each step took; with --sync ssp, the order of the updates."},
 	{"replay", .takes = "FILE", .text = &dfg_shared.replication.replay,
-		.help = "Let each step take the shards of FILE, on any number of replicas, or apply the updates of --sync ssp "
-				"in its "
-				"order: the bits are those of its run."},
+		.help = "Let each step take the shards that FILE records, on any number of replicas; with --sync ssp, apply "
+				"updates in its order. Results have the bits of the recorded run."},
 	{"verify-staleness", .flag = &dfg_shared.replication.verify_staleness,
 		.help = "With --sync ssp: the servers check at each read of a variable that it is not older than --staleness "
-				"says."},
+				"allows."},
 	{0},
 };
 
@@ -202,7 +202,8 @@ static struct dfg_err *check_pairs(void)
 	if (O.no_shuffle && O.shuffle >= 0)
 		return DFG_ERR(DFG_USAGE, "--shuffle and --no-shuffle exclude each other");
 	if (O.eval_graph && dfg_shared.replication.parts.count)
-		return DFG_ERR(DFG_USAGE, "--eval-graph cannot be used with --shard-variable: its variables are whole");
+		return DFG_ERR(DFG_USAGE,
+			"--eval-graph cannot be used with --shard-variable: the variables of that graph are not divided");
 	if (O.resume && O.force)
 		return DFG_ERR(DFG_USAGE, "--resume and --force exclude each other");
 	if (O.profile && dfg_shared.placement.hosts)

@@ -137,7 +137,7 @@ static void print_overlap(const struct dfg_distributed *distributed, struct dfg_
 	dfg_json_key(json, "hidden"), dfg_json_f64(json, hidden);
 	dfg_json_key(json, "slowest"), dfg_json_uint(json, replica);
 	dfg_json_close(json, '}');
-	dfg_talk("hidden %.3f of %.1f us of reductions", hidden, (double)moving / 1e3);
+	dfg_talk("hidden by computation: %.3f of %.1f us of reductions", hidden, (double)moving / 1e3);
 	dfg_talk("slowest replica %u", replica);
 }
 
@@ -184,9 +184,10 @@ static void print_loop(const struct dfg_loop_report *loop, struct dfg_json_out *
 	struct dfg_text time = {0}, name = {0};
 	dfg_text_escape(&name, loop->loop, strlen(loop->loop), 200);
 	if (loop->time_load)
-		dfg_text_add(&time, " %.2f (time)", loop->time_load);
+		dfg_text_add(&time, ", %.2f (time)", loop->time_load);
 	dfg_talk(
-		"loop '%s': %u block%s, largest over mean %.2f (space)%s; %lld iteration%s in %lld slice%s, found %llu time%s",
+		"loop '%s': %u block%s, the largest %.2f times the mean (space)%s; %lld iteration%s in %lld slice%s, scheduled "
+		"%llu time%s",
 		name.s ? name.s : "", loop->blocks, dfg_plural(loop->blocks), loop->space_load, time.s ? time.s : "",
 		(long long)loop->iterations, dfg_plural((uint64_t)loop->iterations), (long long)loop->slices,
 		dfg_plural((uint64_t)loop->slices), (unsigned long long)loop->found, dfg_plural(loop->found));
@@ -281,7 +282,7 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		const struct dfg_staleness *staleness = &run->staleness;
 		double mean = (double)staleness->sum / (double)staleness->updates;
 		dfg_talk(
-			"staleness: %.3f updates of others in the mean, at most %llu", mean, (unsigned long long)staleness->max);
+			"staleness: %.3f updates of others on average, at most %llu", mean, (unsigned long long)staleness->max);
 		dfg_json_key(json, "staleness"), dfg_json_open(json, '{');
 		dfg_json_key(json, "mean"), dfg_json_f64(json, mean);
 		dfg_json_key(json, "max"), dfg_json_uint(json, staleness->max);

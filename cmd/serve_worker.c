@@ -28,7 +28,7 @@ const struct dfg_opt dfg_serve_worker_options[] = {
 	{"lanes", .takes = "R", .number = &lanes, .least = 1,
 		.help = "Act as R workers that share their variables, as a parameter server does for R replicas (1)."},
 	{"stride", .takes = "N", .number = &stride, .least = 1,
-		.help = "The difference between the numbers of two such workers (1)."},
+		.help = "The difference between the numbers of one worker of --lanes and the next (1)."},
 	{"listen", .takes = "ADDRESS", .text = &address,
 		.help = "Listen on this address (127.0.0.1); TLS is required unless it is a loopback address."},
 	{"transport", .takes = "NAME", .text = &transport,

@@ -24,11 +24,10 @@ const struct dfg_opt dfg_execution_options[] = {
 	{"max-iterations", .takes = "N", .number = &S.execution.max_iterations,
 		.help = "Fail if a loop has more than N iterations; 0: no limit."},
 	{"denormals", .takes = "flush|keep", .text = &S.execution.denormals,
-		.help = "Compute with floats too small to be normal as zero, which is faster, or as they are (flush)."},
+		.help = "Treat denormals, floats too small to be normal, as zero, which is faster, or keep them (flush)."},
 	{"winograd", .takes = "2|4", .number = &S.execution.winograd, .least = 1,
-		.help = "Compute 3x3 convolutions by constant filters from tiles of 2 by 2 outputs, or of 4 by 4, which is "
-				"faster and "
-				"less exact (2)."},
+		.help = "Compute 3x3 convolutions with constant filters by Winograd's method, in tiles of 2 by 2 outputs, or "
+				"of 4 by 4, which is faster and less exact (2)."},
 	{"exact-conv", .flag = &S.execution.exact_conv,
 		.help = "Compute each output of a convolution as one sum of products, without tiles."},
 	{"check-numerics", .flag = &S.execution.check_numerics,

@@ -268,7 +268,7 @@ static struct dfg_err *check_record(char **operands)
 							recording.rtol > 0 || recording.atol > 0))
 		return DFG_ERR(DFG_USAGE, "--feed, --fetch, --target, --load, --init and tolerances require --record");
 	if (record_path && operands[1])
-		return DFG_ERR(DFG_USAGE, "--record records one graph, and %s is another", operands[1]);
+		return DFG_ERR(DFG_USAGE, "--record takes one graph: leave out %s", operands[1]);
 	if (record_path &&
 		(tags.count || junit_path || dfg_shared.placement.hosts || dfg_shared.device || !strcmp(operands[0], "-")))
 		return DFG_ERR(DFG_USAGE, "--record takes a file, without --tag, --junit, --hosts and --device");

@@ -80,7 +80,7 @@ static struct dfg_err *accumulated_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_AddN = {
 	.name = "AddN",
-	.doc = "sum of all inputs, which have one shape",
+	.doc = "sum of all inputs, which have equal shapes",
 	.sig = "<N: int, T: numeric|variant>(inputs: N * T) -> (sum: T)",
 	.flags = DFG_EXACT | DFG_IN_PLACE,
 	.shape = dfg_shape_same,

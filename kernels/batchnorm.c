@@ -365,7 +365,7 @@ static const char *forward_rows(const struct dfg_infer *node, uint64_t by_row)
 
 const struct dfg_op dfg_op_FusedBatchNorm = {
 	.name = "FusedBatchNorm",
-	.doc = "each channel normalised to mean 0 and variance 1, then scaled and moved",
+	.doc = "each channel normalised to mean 0 and variance 1, then scaled and shifted",
 	.sig =
 		"<T: f32>(x: T, scale: T, offset: T, mean: T, variance: T) -> (y: T, batch_mean: T, batch_variance: T, "
 		"reserve_space_1: T, reserve_space_2: T)",
@@ -378,7 +378,7 @@ const struct dfg_op dfg_op_FusedBatchNorm = {
 
 const struct dfg_op dfg_op_FusedBatchNormV2 = {
 	.name = "FusedBatchNormV2",
-	.doc = "FusedBatchNorm of images that may be of halves",
+	.doc = "FusedBatchNorm of images, which may be f16 or bf16",
 	.sig =
 		"<T: half|f32, U: f32>(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, "
 		"batch_variance: U, reserve_space_1: U, reserve_space_2: U)",

@@ -199,7 +199,7 @@ static struct dfg_err *histogram(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_output_now(ctx, &out));
 	if (!(low < high))
-		return DFG_ERR(DFG_DATA, "'value_range' is %g to %g, expected a larger end", low, high);
+		return DFG_ERR(DFG_DATA, "'value_range' is %g to %g, expected an end above the start", low, high);
 	memset(out->data, 0, dfg_tensor_bytes(out));
 	double bins = (double)out->shape.dim[0], step = (high - low) / bins;
 	for (int64_t i = 0; i < dfg_shape_count(&values->shape); i++) {
@@ -215,7 +215,7 @@ static struct dfg_err *histogram(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_LowerBound = {
 	.name = "LowerBound",
-	.doc = "for each value the number of elements of a sorted row that are less",
+	.doc = "for each value, the number of elements in its sorted row that are less than it",
 	.sig = "<T: number, out_type: index = i32>(sorted_inputs: T, values: T) -> (output: out_type)",
 	.shape = bound_shape,
 	.gradient = "",
@@ -224,7 +224,7 @@ const struct dfg_op dfg_op_LowerBound = {
 
 const struct dfg_op dfg_op_UpperBound = {
 	.name = "UpperBound",
-	.doc = "for each value the number of elements of a sorted row that are not greater",
+	.doc = "for each value, the number of elements in its sorted row that are less than or equal to it",
 	.sig = "<T: number, out_type: index = i32>(sorted_inputs: T, values: T) -> (output: out_type)",
 	.shape = bound_shape,
 	.gradient = "",

@@ -53,7 +53,7 @@ static const char *broadcast_rows(const struct dfg_infer *node, uint64_t by_row)
 
 const struct dfg_op dfg_op_BroadcastTo = {
 	.name = "BroadcastTo",
-	.doc = "input repeated along its dimensions of 1, and along new ones in front, to the shape",
+	.doc = "input broadcast to the shape: repeated along its dimensions of 1 and along new ones in front",
 	.sig = "<T: type, Tidx: index = i32>(input: T, shape: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.means = DFG_MEANS_REPEATED,
@@ -82,7 +82,7 @@ static struct dfg_err *as_shape(const struct dfg_tensor *vector, struct dfg_shap
 {
 	int64_t rank = vector->shape.rank == 1 ? vector->shape.dim[0] : DFG_RANK_MAX + 1;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "the shape is given as %s, expected a vector of at most %d",
+		return DFG_ERR(DFG_DATA, "the input that gives the shape has shape %s, expected a vector of at most %d",
 			dfg_shape_words(&vector->shape).s, DFG_RANK_MAX);
 	*out_shape = (struct dfg_shape){.rank = (int)rank};
 	for (int d = 0; d < rank; d++)
@@ -170,7 +170,7 @@ static struct dfg_err *tile_shape(struct dfg_infer *node)
 	for (int d = 0; d < node->out[0].rank; d++) {
 		int64_t multiple = dfg_int_of(node, 1, d);
 		if (multiple < 0 && multiple != DFG_NOT_KNOWN)
-			return DFG_ERR(DFG_DATA, "multiple %d is %" PRId64 ", expected at least 0", d, multiple);
+			return DFG_ERR(DFG_DATA, "multiples[%d] is %" PRId64 ", expected at least 0", d, multiple);
 		DFG_TRY(dfg_dim_product(in->rank < 0 ? DFG_UNKNOWN : in->dim[d], multiple, &node->out[0].dim[d]));
 	}
 	return NULL;

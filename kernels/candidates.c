@@ -356,10 +356,12 @@ static struct dfg_err *fixed_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "vocab_file is not supported: give the counts as unigrams");
 	if (!given)
 		return DFG_ERR(DFG_DATA, "unigrams is empty, expected the counts of the classes");
-	if (attr[RESERVED].i < 0 || attr[RESERVED].i > attr[RANGE_MAX].i || attr[SHARD].i >= attr[SHARDS].i)
-		return DFG_ERR(DFG_DATA,
-			"num_reserved_ids is %" PRId64 " of %" PRId64 " classes, shard %" PRId64 " of %" PRId64, attr[RESERVED].i,
-			attr[RANGE_MAX].i, attr[SHARD].i, attr[SHARDS].i);
+	if (attr[RESERVED].i < 0 || attr[RESERVED].i > attr[RANGE_MAX].i)
+		return DFG_ERR(DFG_DATA, "num_reserved_ids is %" PRId64 ", expected 0 to %" PRId64 " (range_max)",
+			attr[RESERVED].i, attr[RANGE_MAX].i);
+	if (attr[SHARD].i >= attr[SHARDS].i)
+		return DFG_ERR(DFG_DATA, "shard is %" PRId64 ", expected less than %" PRId64 " (num_shards)", attr[SHARD].i,
+			attr[SHARDS].i);
 	return candidates_shape(node);
 }
 
@@ -379,7 +381,8 @@ static struct dfg_err *fixed_run(struct dfg_kernel *ctx)
 			DFG_DATA, "range_max is %" PRId64 ", but there are %" PRId64 " classes", attr[RANGE_MAX].i, of.range);
 	for (int64_t c = 0; c < of.range; c++) {
 		if (!(weight[c] >= 0 && weight[c] < MATH_INFINITY))
-			return DFG_ERR(DFG_DATA, "the weight of class %" PRId64 " is %g, expected a number from 0", c, weight[c]);
+			return DFG_ERR(DFG_DATA, "the weight of class %" PRId64 " is %g, expected a finite number of at least 0", c,
+				weight[c]);
 		of.total += weight[c];
 		of.possible += weight[c] > 0;
 	}
@@ -426,12 +429,12 @@ static struct dfg_err *all_run(struct dfg_kernel *ctx)
 		.run = kernel,                           \
 	};
 SAMPLER(UniformCandidateSampler,
-	"classes drawn uniformly, and how often the true and the drawn ones are to be expected", uniform_run)
+	"classes drawn uniformly, and the expected counts of the true and of the drawn classes", uniform_run)
 SAMPLER(LogUniformCandidateSampler,
-	"classes drawn by Zipf's law, the first most often, and how often the true and the drawn ones are to be expected",
+	"classes drawn by Zipf's law, the first most often, and the expected counts of the true and of the drawn classes",
 	log_uniform_run)
 SAMPLER(LearnedUnigramCandidateSampler,
-	"classes drawn by how often they were true before, and how often the true and the drawn ones are to be expected",
+	"classes drawn by how often they were true before, and the expected counts of the true and of the drawn classes",
 	learned_run)
 SAMPLER(ThreadUnsafeUnigramCandidateSampler, "as LearnedUnigramCandidateSampler", learned_run)
 
@@ -447,7 +450,7 @@ const struct dfg_op dfg_op_AllCandidateSampler = {
 
 const struct dfg_op dfg_op_FixedUnigramCandidateSampler = {
 	.name = "FixedUnigramCandidateSampler",
-	.doc = "classes drawn by unigrams, their weights, and how often the true and the drawn ones are to be expected",
+	.doc = "classes drawn by unigrams, their weights, and the expected counts of the true and of the drawn classes",
 	.sig = SIG,
 	.attr = {ATTR, [DISTORTION] = "distortion: float = 1.0", [RESERVED] = "num_reserved_ids: int = 0",
 		[SHARDS] = "num_shards: int = 1 >= 1", [SHARD] = "shard: int = 0 >= 0",
@@ -527,7 +530,7 @@ static struct dfg_err *hits_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_ComputeAccidentalHits = {
 	.name = "ComputeAccidentalHits",
-	.doc = "rows whose true classes are among the candidates, the candidates' numbers, and the lowest f32 for each",
+	.doc = "for each candidate that is a true class of a row: the row, the candidate's index, and the lowest f32",
 	.sig = "(true_classes: i64, sampled_candidates: i64) -> (indices: i32, ids: i64, weights: f32)",
 	.attr = {[SEED] = "seed: int = 0", [SEED2] = "seed2: int = 0", [NUM_TRUE] = "num_true: int >= 1"},
 	.flags = DFG_NO_GRADIENT,

@@ -72,7 +72,7 @@ static struct dfg_err *cast_run(struct dfg_kernel *ctx)
 const struct dfg_op dfg_op_Cast = {
 	.name = "Cast",
 	.doc =
-		"x in another type; floats become integers towards zero, NaN 0, and numbers out of range the nearest in range",
+		"x in another type; floats are truncated to integers, NaN becomes 0, numbers out of range the nearest in range",
 	.sig = "<SrcT: plain, DstT: plain>(x: SrcT) -> (y: DstT)",
 	.attr = {[TRUNCATE] = "Truncate: bool = false"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,

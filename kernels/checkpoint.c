@@ -129,7 +129,7 @@ static struct dfg_err *restore_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_RestoreV2 = {
 	.name = "RestoreV2",
-	.doc = "tensors by their names from the files of a checkpoint of TensorFlow",
+	.doc = "reads tensors by name from the files of a checkpoint of TensorFlow",
 	.sig = "<dtypes: [type]>(prefix: string, tensor_names: string, shape_and_slices: string) -> (tensors: dtypes)",
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = names_shape,
@@ -178,7 +178,7 @@ static struct dfg_err *merge_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_MergeV2Checkpoints = {
 	.name = "MergeV2Checkpoints",
-	.doc = "makes the files of several checkpoints of TensorFlow those of one",
+	.doc = "merges several checkpoints of TensorFlow into one",
 	.sig = "(checkpoint_prefixes: string, destination_prefix: string) -> ()",
 	.attr = {[DELETE_OLD_DIRS] = "delete_old_dirs: bool = true", "allow_missing_files: bool = false"},
 	.flags = DFG_STATEFUL | DFG_NO_GRADIENT,

@@ -121,7 +121,7 @@ const struct dfg_op dfg_op_RGBToHSV = {
 
 const struct dfg_op dfg_op_HSVToRGB = {
 	.name = "HSVToRGB",
-	.doc = "red, green and blue of colours by hue, saturation and value",
+	.doc = "red, green and blue of colours that are given by hue, saturation and value",
 	.sig = "<T: float = f32>(images: T) -> (output: T)",
 	.flags = DFG_NO_GRADIENT,
 	.shape = colour_shape,
@@ -130,7 +130,7 @@ const struct dfg_op dfg_op_HSVToRGB = {
 
 const struct dfg_op dfg_op_AdjustHue = {
 	.name = "AdjustHue",
-	.doc = "colours whose hue is turned by delta",
+	.doc = "colours whose hue is rotated by delta",
 	.sig = "<T: half|f32 = f32>(images: T, delta: f32) -> (output: T)",
 	.flags = DFG_NO_GRADIENT,
 	.shape = adjust_shape,

@@ -45,7 +45,8 @@ static struct dfg_err *guard_parts(struct dfg_kernel *ctx)
 	_Bool narrow = in == DFG_C64 || in == DFG_F32;
 	if (narrow == (out == DFG_C64 || out == DFG_F32))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "%s and %s differ in the size of a real number", dfg_dtype_name(in), dfg_dtype_name(out));
+	return DFG_ERR(DFG_DATA, "the input is %s and the output %s, expected equal precision", dfg_dtype_name(in),
+		dfg_dtype_name(out));
 }
 
 #define PART(Op, ports, expr, formula, text)                                \

@@ -17,6 +17,17 @@ static struct join join_of(const struct dfg_resolved_node *call)
 	return (struct join){in_front, call->n_in - 1, in_front ? 0 : call->n_in - 1};
 }
 
+/* The axis is negative if it is not known. */
+static struct dfg_err *cannot_join(const struct dfg_infer *node, int a, int b, int axis)
+{
+	const struct dfg_shape *first = node->in[a], *other = node->in[b];
+	if (axis < 0)
+		return DFG_ERR(DFG_DATA, "inputs %d and %d have shapes %s and %s, expected equal numbers of dimensions", a, b,
+			dfg_shape_words(first).s, dfg_shape_words(other).s);
+	return DFG_ERR(DFG_DATA, "inputs %d and %d have shapes %s and %s, expected equal shapes except along axis %d", a, b,
+		dfg_shape_words(first).s, dfg_shape_words(other).s, axis);
+}
+
 /* The shape of the result: the dimensions of all parts merged, except the axis, which is their sum. */
 static struct dfg_err *join_shapes(const struct dfg_infer *node, struct join join, int64_t given, struct dfg_shape *out)
 {
@@ -36,8 +47,7 @@ static struct dfg_err *join_shapes(const struct dfg_infer *node, struct join joi
 		for (int d = 0; d < part.rank; d++)
 			part.dim[d] = axis < 0 || d == axis ? DFG_UNKNOWN : part.dim[d];
 		if (!dfg_shape_fits(out, &part))
-			return DFG_ERR(DFG_DATA, "cannot concatenate %s with %s along axis %d: input %d",
-				dfg_shape_words(node->in[join.first]).s, dfg_shape_words(node->in[i]).s, axis, i);
+			return cannot_join(node, join.first, i, axis);
 		*out = dfg_shape_merge(out, &part);
 	}
 	if (axis >= 0)
@@ -182,7 +192,7 @@ static const char *pack_rows(const struct dfg_infer *node, uint64_t by_row)
 
 const struct dfg_op dfg_op_Concat = {
 	.name = "Concat",
-	.doc = "the values one after another along an axis (older form)",
+	.doc = "the values concatenated along an axis (older form)",
 	.sig = "<T: type, N: int >= 2>(concat_dim: i32, values: N * T) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
@@ -194,7 +204,7 @@ const struct dfg_op dfg_op_Concat = {
 
 const struct dfg_op dfg_op_ConcatV2 = {
 	.name = "ConcatV2",
-	.doc = "the values one after another along an axis",
+	.doc = "the values concatenated along an axis",
 	.sig = "<T: type, N: int >= 2, Tidx: index = i32>(values: N * T, axis: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
@@ -235,8 +245,8 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 		for (int d = 0; d < rank; d++) {
 			int64_t dim = dfg_tensor_int(shape, d), value = d == axis ? offset : 0;
 			if (d != axis && dim != dfg_tensor_int(first, d))
-				return DFG_ERR(DFG_DATA, "dimension %d of input %d is %" PRId64 ", that of the first %" PRId64, d, i,
-					dim, dfg_tensor_int(first, d));
+				return DFG_ERR(DFG_DATA, "dimension %d of input %d is %" PRId64 ", expected %" PRId64 " as in input 1",
+					d, i, dim, dfg_tensor_int(first, d));
 			dfg_convert(out->dtype, dfg_tensor_at(out, d), DFG_I64, &value, 1);
 		}
 		if (__builtin_add_overflow(offset, dfg_tensor_int(shape, axis), &offset))
@@ -247,7 +257,7 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_ConcatOffset = {
 	.name = "ConcatOffset",
-	.doc = "the offset in their concatenation of each part, by the parts' shapes",
+	.doc = "the offset of each part in the concatenation of parts of the given shapes",
 	.sig = "<N: int >= 2, shape_type: index = i32>(concat_dim: i32, shape: N * shape_type) -> (offset: N * shape_type)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_offset_shape,
@@ -260,15 +270,15 @@ static struct dfg_err *pack_shape(struct dfg_infer *node)
 	int axis;
 	for (int i = 0; i < node->call->n_in; i++) {
 		if (!dfg_shape_fits(&part, node->in[i]))
-			return DFG_ERR(DFG_DATA, "cannot pack %s with %s: input %d", dfg_shape_words(&part).s,
-				dfg_shape_words(node->in[i]).s, i);
+			return DFG_ERR(DFG_DATA, "input %d has shape %s, but those before it %s: expected equal shapes", i,
+				dfg_shape_words(node->in[i]).s, dfg_shape_words(&part).s);
 		part = dfg_shape_merge(&part, node->in[i]);
 	}
 	if (part.rank < 0)
 		return NULL;
 	if (part.rank == DFG_RANK_MAX)
-		return DFG_ERR(
-			DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(&part).s, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "cannot add a dimension to %s: the limit is %d dimensions", dfg_shape_words(&part).s,
+			DFG_RANK_MAX);
 	DFG_TRY(dfg_axis(node->call->attr[0].i, part.rank + 1, &axis));
 	node->out[0].rank = part.rank + 1;
 	for (int d = 0; d <= part.rank; d++)
@@ -309,7 +319,7 @@ static struct dfg_err *pack_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_Pack = {
 	.name = "Pack",
-	.doc = "the values along a new axis",
+	.doc = "the values stacked along a new axis",
 	.sig = "<T: type, N: int>(values: N * T) -> (output: T)",
 	.attr = {"axis: int = 0"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,

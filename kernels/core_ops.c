@@ -87,8 +87,8 @@ static struct dfg_err *default_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *declared = node->call->attr[0].shape;
 	if (!dfg_shape_fits(declared, node->in[0]))
-		return DFG_ERR(DFG_DATA, "the default has shape %s, the declared shape %s", dfg_shape_words(node->in[0]).s,
-			dfg_shape_words(declared).s);
+		return DFG_ERR(DFG_DATA, "the default has shape %s, expected the declared shape %s",
+			dfg_shape_words(node->in[0]).s, dfg_shape_words(declared).s);
 	node->out[0] = *declared;
 	return NULL;
 }
@@ -144,7 +144,7 @@ const struct dfg_op dfg_op_Identity = {
 /* No copy is needed: a value is never overwritten while it has another holder. TensorFlow's kernel has to copy. */
 const struct dfg_op dfg_op_DeepCopy = {
 	.name = "DeepCopy",
-	.doc = "x as it is now, whatever is written to the variable that it was read from",
+	.doc = "x as it is now; later writes to the variable that it was read from do not change it",
 	.sig = "<T: type>(x: T) -> (y: T)",
 	.flags = DFG_ANY_RANK | DFG_VIEW | DFG_STATEFUL,
 	.shape = same,
@@ -244,7 +244,7 @@ static struct dfg_err *switch_known(struct dfg_infer *node)
 #define SWITCH(Op, ref)                                                                                    \
 	const struct dfg_op dfg_op_##Op = {                                                                    \
 		.name = #Op,                                                                                       \
-		.doc = "data on output_true where pred is true, else on output_false; the other is dead",          \
+		.doc = "data on output_true if pred is true, else on output_false; the other is dead",             \
 		.sig = "<T: type>(data: " ref "T, pred: bool) -> (output_false: " ref "T, output_true: " ref "T)", \
 		.flags = DFG_ANY_RANK | DFG_KNOWS_MATRICES,                                                        \
 		.role = DFG_SWITCH,                                                                                \

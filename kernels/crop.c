@@ -161,7 +161,7 @@ static struct dfg_err *check_ranks(
 	if (image->rank != 4)
 		return DFG_ERR(DFG_DATA, "the image has shape %s, expected 4 dimensions", dfg_shape_words(image).s);
 	if (of->rank != 1 || !dfg_shape_fits(boxes, &four))
-		return DFG_ERR(DFG_DATA, "boxes %s and box_ind %s: expected [n,4] and [n]", dfg_shape_words(boxes).s,
+		return DFG_ERR(DFG_DATA, "boxes have shape %s and box_ind %s, expected [n,4] and [n]", dfg_shape_words(boxes).s,
 			dfg_shape_words(of).s);
 	return NULL;
 }
@@ -174,7 +174,8 @@ static struct dfg_err *check_boxes(struct dfg_kernel *ctx, int boxes, struct wor
 	work->boxes = of->shape.dim[0];
 	for (int64_t b = 0; b < work->boxes; b++)
 		if (work->of[b] < 0 || work->of[b] >= work->batch)
-			return DFG_ERR(DFG_DATA, "box_ind has %d, expected 0 to %lld", work->of[b], (long long)work->batch - 1);
+			return DFG_ERR(
+				DFG_DATA, "box_ind contains %d, expected 0 to %lld", work->of[b], (long long)work->batch - 1);
 	return NULL;
 }
 

@@ -71,7 +71,7 @@ static struct dfg_err *population(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Cross = {
 	.name = "Cross",
-	.doc = "vector products of vectors in three dimensions",
+	.doc = "cross products of vectors in three dimensions",
 	.sig = "<T: number>(a: T, b: T) -> (product: T)",
 	.shape = cross_shape,
 	.gradient = "da, db = Cross(b, dproduct), Cross(dproduct, a)",

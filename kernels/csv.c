@@ -22,8 +22,8 @@ static struct dfg_err *csv_shape(struct dfg_infer *node)
 			DFG_DATA, "%u columns are selected, but there are %d defaults", select->count, node->call->n_out);
 	for (uint32_t i = 0; i < select->count; i++)
 		if (select->item[i].i < (i ? select->item[i - 1].i + 1 : 0))
-			return DFG_ERR(
-				DFG_DATA, "select_cols must increase from at least 0, but number %u is %" PRId64, i, select->item[i].i);
+			return DFG_ERR(DFG_DATA, "select_cols[%u] is %" PRId64 ", expected ascending numbers of at least 0", i,
+				select->item[i].i);
 	for (int i = 0; i < node->call->n_out; i++) {
 		const struct dfg_shape *fallback = node->in[DEFAULTS + i];
 		if (fallback->rank > 1 || (fallback->rank == 1 && fallback->dim[0] > 1))

@@ -216,8 +216,7 @@ static struct dfg_err *find_entries(const struct dfg_kernel *ctx, int64_t batch,
 	for (int64_t i = 0; i < n; i++) {
 		if (index[2 * i] < b || index[2 * i] >= batch)
 			return DFG_ERR(DFG_DATA,
-				"labels_indices[%" PRId64 "] is of sequence %" PRId64
-				", expected one in ascending order, less than %" PRId64,
+				"labels_indices[%" PRId64 "] is of sequence %" PRId64 ", expected ascending numbers less than %" PRId64,
 				i, index[2 * i], batch);
 		while (b < index[2 * i])
 			first[++b] = i;

@@ -245,7 +245,7 @@ static struct dfg_err *matrix_dims(const struct dfg_infer *node, const int64_t k
 	if (dim[0] < least[0] || dim[1] < least[1] || (dim[0] != least[0] && dim[1] != least[1]))
 		return DFG_ERR(DFG_DATA,
 			"diagonals %" PRId64 " to %" PRId64 " with up to %" PRId64 " elements require a matrix of at least %" PRId64
-			" by %" PRId64 ", one of them exactly, not %" PRId64 " by %" PRId64,
+			" by %" PRId64 ", with one of these sizes exact, not %" PRId64 " by %" PRId64,
 			k[0], k[1], longest, least[0], least[1], dim[0], dim[1]);
 	return NULL;
 }
@@ -261,8 +261,10 @@ static struct dfg_err *matrix_shape(struct dfg_infer *node)
 	if (in->rank < axes || in->rank - axes + 2 > DFG_RANK_MAX)
 		return DFG_ERR(DFG_DATA, "diagonal has shape %s, expected %d to %d dimensions", dfg_shape_words(in).s, axes,
 			DFG_RANK_MAX - 2 + axes);
-	if (k[0] > k[1] || (axes == 2 && in->dim[in->rank - 2] >= 0 && in->dim[in->rank - 2] != k[1] - k[0] + 1))
-		return DFG_ERR(DFG_DATA, "%s does not have a row for each diagonal from %" PRId64 " to %" PRId64,
+	if (k[0] > k[1])
+		return DFG_ERR(DFG_DATA, "the lowest diagonal, %" PRId64 ", is above the highest, %" PRId64, k[0], k[1]);
+	if (axes == 2 && in->dim[in->rank - 2] >= 0 && in->dim[in->rank - 2] != k[1] - k[0] + 1)
+		return DFG_ERR(DFG_DATA, "diagonal has shape %s, expected a row for each diagonal from %" PRId64 " to %" PRId64,
 			dfg_shape_words(in).s, k[0], k[1]);
 	if (in->dim[in->rank - 1] >= 0)
 		DFG_TRY(matrix_dims(node, k, in->dim[in->rank - 1], dim));
@@ -392,7 +394,7 @@ static struct dfg_err *set_run(struct dfg_kernel *ctx)
 #define SET(Op, ports, zeros, part, ...)                                                        \
 	const struct dfg_op dfg_op_##Op = {                                                         \
 		.name = #Op,                                                                            \
-		.doc = "matrices with other elements on the given diagonals",                           \
+		.doc = "matrices whose given diagonals are replaced",                                   \
 		.sig = "<T: type>(input: T, diagonal: T" ports ") -> (output: T)",                      \
 		.attr = {__VA_ARGS__},                                                                  \
 		.flags = DFG_EXACT,                                                                     \

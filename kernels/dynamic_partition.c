@@ -13,8 +13,8 @@ static struct dfg_err *partition_shape(struct dfg_infer *node)
 	const struct dfg_shape *data = node->in[DATA], *partitions = node->in[PARTITIONS];
 	for (int d = 0; d < partitions->rank; d++)
 		if (d >= data->rank || (partitions->dim[d] >= 0 && data->dim[d] >= 0 && partitions->dim[d] != data->dim[d]))
-			return DFG_ERR(DFG_DATA, "partitions %s are not a prefix of data %s", dfg_shape_words(partitions).s,
-				dfg_shape_words(data).s);
+			return DFG_ERR(DFG_DATA, "partitions have shape %s, expected the first dimensions of data %s",
+				dfg_shape_words(partitions).s, dfg_shape_words(data).s);
 	struct dfg_shape part = {.rank = data->rank - partitions->rank + 1, .dim = {DFG_UNKNOWN}};
 	if (part.rank > DFG_RANK_MAX)
 		return DFG_ERR(DFG_DATA, "each result has %d dimensions: the limit is %d", part.rank, DFG_RANK_MAX);
@@ -130,8 +130,8 @@ static struct dfg_err *row_of(const struct dfg_infer *node, struct dfg_shape *ou
 			continue;
 		for (int d = 0; d < indices->rank; d++)
 			if (d >= data->rank || (indices->dim[d] >= 0 && data->dim[d] >= 0 && indices->dim[d] != data->dim[d]))
-				return DFG_ERR(DFG_DATA, "indices %s are not a prefix of data %s: part %d", dfg_shape_words(indices).s,
-					dfg_shape_words(data).s, i);
+				return DFG_ERR(DFG_DATA, "indices of part %d have shape %s, expected the first dimensions of data %s",
+					i, dfg_shape_words(indices).s, dfg_shape_words(data).s);
 		for (int d = 0; d < row.rank; d++)
 			row.dim[d] = data->dim[d + indices->rank];
 		if (!dfg_shape_fits(out_row, &row))

@@ -24,7 +24,8 @@ static struct dfg_err *distance_shape(struct dfg_infer *node)
 		DFG_TRY(dfg_shape_of(node, first + 2, &dims[k]));
 	}
 	if (dims[0].rank != dims[1].rank)
-		return DFG_ERR(DFG_DATA, "hypothesis and truth have %d and %d dimensions", dims[0].rank, dims[1].rank);
+		return DFG_ERR(DFG_DATA, "hypothesis and truth have %d and %d dimensions, expected equal numbers", dims[0].rank,
+			dims[1].rank);
 	node->out[0].rank = dims[0].rank - 1;
 	for (int d = 0; d < node->out[0].rank; d++) {
 		const int64_t a = dims[0].dim[d], b = dims[1].dim[d];

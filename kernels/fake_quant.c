@@ -163,7 +163,8 @@ const struct dfg_op dfg_op_FakeQuantWithMinMaxArgsGradient = {
 
 /* A range that is given by inputs: one for all elements, or one for each index of the last axis. */
 
-static struct dfg_err *check_bound(const struct dfg_shape *bound, const struct dfg_shape *x, bool by_channel)
+static struct dfg_err *check_bound(
+	const char *name, const struct dfg_shape *bound, const struct dfg_shape *x, bool by_channel)
 {
 	struct dfg_shape expected = {.rank = by_channel};
 	if (by_channel)
@@ -171,7 +172,7 @@ static struct dfg_err *check_bound(const struct dfg_shape *bound, const struct d
 	if (dfg_shape_fits(bound, &expected))
 		return NULL;
 	return DFG_ERR(
-		DFG_DATA, "min or max has shape %s, expected %s", dfg_shape_words(bound).s, dfg_shape_words(&expected).s);
+		DFG_DATA, "%s has shape %s, expected %s", name, dfg_shape_words(bound).s, dfg_shape_words(&expected).s);
 }
 
 static struct dfg_err *check_vars(struct dfg_infer *node, int x, bool by_channel)
@@ -179,8 +180,8 @@ static struct dfg_err *check_vars(struct dfg_infer *node, int x, bool by_channel
 	DFG_TRY(check_bits(node->call->attr[VARS_BITS].i));
 	if (by_channel && !node->in[x]->rank)
 		return DFG_ERR(DFG_DATA, "inputs are a scalar, expected channels along the last axis");
-	DFG_TRY(check_bound(node->in[x + 1], node->in[x], by_channel));
-	DFG_TRY(check_bound(node->in[x + 2], node->in[x], by_channel));
+	DFG_TRY(check_bound("min", node->in[x + 1], node->in[x], by_channel));
+	DFG_TRY(check_bound("max", node->in[x + 2], node->in[x], by_channel));
 	node->out[0] = *node->in[x];
 	return NULL;
 }
@@ -238,8 +239,8 @@ static struct dfg_err *check_now(struct dfg_kernel *ctx, int x)
 	bool by_channel = dfg_kernel_input(ctx, x + 1)->shape.rank;
 	if (by_channel && !shape->rank)
 		return DFG_ERR(DFG_DATA, "inputs are a scalar, expected channels along the last axis");
-	DFG_TRY(check_bound(&dfg_kernel_input(ctx, x + 1)->shape, shape, by_channel));
-	return check_bound(&dfg_kernel_input(ctx, x + 2)->shape, shape, by_channel);
+	DFG_TRY(check_bound("min", &dfg_kernel_input(ctx, x + 1)->shape, shape, by_channel));
+	return check_bound("max", &dfg_kernel_input(ctx, x + 2)->shape, shape, by_channel);
 }
 
 struct vars_work {

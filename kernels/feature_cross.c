@@ -226,8 +226,9 @@ static struct dfg_err *v1_shape(struct dfg_infer *node)
 {
 	const bool hashed = node->call->attr[HASHED].b;
 	if (hashed != (node->call->out_dtype[1] == DFG_I64))
-		return DFG_ERR(DFG_DATA, "out_type is %s with hashed_output = %s",
-			dfg_dtype_name((enum dfg_dtype)node->call->out_dtype[1]), hashed ? "true" : "false");
+		return DFG_ERR(DFG_DATA, "out_type is %s, but hashed_output = %s requires %s",
+			dfg_dtype_name((enum dfg_dtype)node->call->out_dtype[1]), hashed ? "true" : "false",
+			hashed ? "i64" : "string");
 	for (int i = 0; i < node->call->n_in; i++)
 		if (node->call->param[INTERNAL].dtype == DFG_STRING && is_number(node->call, i))
 			return DFG_ERR(DFG_DATA, "input %d has values of i64, expected string as internal_type", i);

@@ -88,7 +88,7 @@ struct dfg_err *dfg_examples_keys(struct dfg_kernel *ctx, int i, int expected, s
 	const struct dfg_tensor *keys = dfg_kernel_input(ctx, i);
 	if (keys->shape.rank != 1 || keys->shape.dim[0] != expected)
 		return DFG_ERR(
-			DFG_DATA, "input %d, keys, has shape %s, expected [%d]", i, dfg_shape_words(&keys->shape).s, expected);
+			DFG_DATA, "input %d, the keys, has shape %s, expected [%d]", i, dfg_shape_words(&keys->shape).s, expected);
 	if (expected)
 		memcpy(examples->key + first, keys->data, (size_t)expected * sizeof *examples->key);
 	return NULL;
@@ -261,8 +261,8 @@ static struct dfg_err *check_fixed(
 	for (int64_t e = 0; e < x->count; e++) {
 		if (count[e] == DFG_FEATURE_MISSING && given != row)
 			return DFG_ERR(DFG_DATA,
-				"example %" PRId64 " has no feature '%.*s', and its default has %" PRId64 " values of %" PRId64 "", e,
-				DFG_KEY_WORDS(x, key), given, row);
+				"example %" PRId64 " has no feature '%.*s', and its default has %" PRId64 " values, expected %" PRId64,
+				e, DFG_KEY_WORDS(x, key), given, row);
 		if (count[e] >= 0 && count[e] != row)
 			return DFG_ERR(DFG_DATA, "example %" PRId64 ": feature '%.*s' has %" PRId64 " values, expected %" PRId64, e,
 				DFG_KEY_WORDS(x, key), count[e], row);

@@ -175,7 +175,7 @@ static struct dfg_err *real_shape(struct dfg_infer *node)
 			DFG_DATA, "'fft_length' has shape %s, expected a vector of %d", dfg_shape_words(node->in[LENGTHS]).s, dims);
 	if (dfg_dtype_size(node->call->in_dtype[0]) * (inverse ? 1 : 2) !=
 		dfg_dtype_size(node->call->out_dtype[0]) * (inverse ? 2 : 1))
-		return DFG_ERR(DFG_DATA, "%s and %s differ in the size of a real number",
+		return DFG_ERR(DFG_DATA, "the input is %s and the output %s, expected equal precision",
 			dfg_dtype_name(node->call->in_dtype[0]), dfg_dtype_name(node->call->out_dtype[0]));
 	node->out[0] = *in;
 	for (int i = 0; i < dims; i++) {

@@ -236,7 +236,8 @@ static struct dfg_err *one_hot_shape(struct dfg_infer *node)
 	if (in->rank < 0)
 		return NULL;
 	if (in->rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(in).s, DFG_RANK_MAX);
+		return DFG_ERR(
+			DFG_DATA, "cannot add a dimension to %s: the limit is %d dimensions", dfg_shape_words(in).s, DFG_RANK_MAX);
 	DFG_TRY(dfg_axis(node->call->attr[0].i, in->rank + 1, &axis));
 	node->out[0].rank = in->rank + 1;
 	for (int d = 0; d <= in->rank; d++)

@@ -96,7 +96,7 @@ CALL(StatefulPartitionedCall, DFG_STATEFUL);
 /* Registered so that a graph with one can be read and shown; lower reports an error for them. */
 const struct dfg_op dfg_op_SymbolicGradient = {
 	.name = "SymbolicGradient",
-	.doc = "the gradient of f at input, derived at run time; not run here",
+	.doc = "the gradient of f at input, derived at run time; dfg cannot run this op",
 	.sig = "<Tin: [type], Tout: [type]>(input: Tin) -> (output: Tout)",
 	.attr = {"f: func"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK,
@@ -107,7 +107,7 @@ const struct dfg_op dfg_op_SymbolicGradient = {
 
 const struct dfg_op dfg_op_RemoteCall = {
 	.name = "RemoteCall",
-	.doc = "f(args) on the device that target names; not run here",
+	.doc = "f(args) on the device that target names; dfg cannot run this op",
 	.sig = "<Tin: [type], Tout: [type]>(target: string, args: Tin) -> (output: Tout)",
 	.attr = {"f: func"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_STATEFUL,
@@ -118,7 +118,7 @@ const struct dfg_op dfg_op_RemoteCall = {
 
 const struct dfg_op dfg_op_For = {
 	.name = "For",
-	.doc = "input, passed through body(i, input) for i from start to limit by delta; not run here",
+	.doc = "input, passed through body(i, input) for i from start to limit by delta; dfg cannot run this op",
 	.sig = "<T: [type]>(start: i32, limit: i32, delta: i32, input: T) -> (output: T)",
 	.attr = {"body: func"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK,

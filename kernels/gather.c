@@ -238,7 +238,7 @@ static struct dfg_err *gather_v2_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_GatherV2 = {
 	.name = "GatherV2",
-	.doc = "the slices of params at indices along an axis; the first batch_dims dimensions of both are one batch",
+	.doc = "the slices of params at indices along an axis; the first batch_dims dimensions of both are the batch",
 	.sig =
 		"<Tparams: type, Tindices: index|i16, Taxis: index>"
 		"(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)",
@@ -311,7 +311,7 @@ static struct dfg_err *gather_nd_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_GatherNd = {
 	.name = "GatherNd",
-	.doc = "the elements or rows of params at indices, whose last dimension is an index",
+	.doc = "the elements or slices of params at indices; each row of indices is the index of one",
 	.sig = "<Tparams: type, Tindices: index|i16>(params: Tparams, indices: Tindices) -> (output: Tparams)",
 	.flags = DFG_EXACT,
 	.attr = {"bad_indices_policy: string = '' in |DEFAULT|ERROR|IGNORE"},

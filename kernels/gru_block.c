@@ -58,7 +58,7 @@ static struct dfg_err *gradient_shape(struct dfg_infer *node)
 	struct dfg_shape state;
 	DFG_TRY(check_inputs(node, &state));
 	for (int i = INPUTS; i < INPUTS + OUTPUTS; i++)
-		DFG_TRY(check_input(node, i, "an output of the forward op, or its gradient,", &state));
+		DFG_TRY(check_input(node, i, node->call->signature->in[i].name, &state));
 	node->out[DX] = *node->in[X];
 	node->out[DH_PREV] = node->out[DC] = node->out[DRU] = state;
 	node->out[DRU].dim[1] = state.dim[1] == DFG_UNKNOWN ? DFG_UNKNOWN : 2 * state.dim[1];

@@ -250,7 +250,7 @@ static struct dfg_err *betainc_shape(struct dfg_infer *node)
 	for (int i = 1; i < 3; i++) {
 		const struct dfg_shape *other = node->in[i];
 		if (shape.rank != 0 && other->rank != 0 && !dfg_shape_fits(&shape, other))
-			return DFG_ERR(DFG_DATA, "inputs with different shapes must be scalars, not %s and %s",
+			return DFG_ERR(DFG_DATA, "inputs must have equal shapes or be scalars, not %s and %s",
 				dfg_shape_words(&shape).s, dfg_shape_words(other).s);
 		shape = shape.rank == 0 ? *other : other->rank == 0 ? shape : dfg_shape_merge(&shape, other);
 	}

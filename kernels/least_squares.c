@@ -171,8 +171,7 @@ static struct dfg_err *least_squares_shape(struct dfg_infer *node)
 	if (!dfg_shape_fits(rhs, &expected))
 		return DFG_ERR(DFG_DATA,
 			"cannot solve for matrices %s and right sides %s: a matrix must have as many rows as its right side, and "
-			"the "
-			"dimensions before must be equal",
+			"their batch dimensions must be equal",
 			dfg_shape_words(in).s, dfg_shape_words(rhs).s);
 	node->out[0] = dfg_matrix_shape(in, 2, columns, sides);
 	return NULL;

@@ -77,7 +77,7 @@ static struct dfg_err *check_system(
 	if (!dfg_shape_fits(&rows, &also) || (!broadcasts && !dfg_shape_fits(&of_matrix, &of_rhs)))
 		return DFG_ERR(DFG_DATA,
 			"cannot solve for matrices %s and right sides %s: a matrix must have as many rows as its right side, "
-			"and the dimensions before must be equal",
+			"and their batch dimensions must be equal",
 			dfg_shape_words(matrix).s, dfg_shape_words(rhs).s);
 	if (broadcasts)
 		DFG_TRY(dfg_shape_broadcast((const struct dfg_shape *const[]){&of_matrix, &of_rhs}, 2, out_shape));
@@ -296,7 +296,7 @@ const struct dfg_op dfg_op_MatrixInverse = {
 
 const struct dfg_op dfg_op_MatrixSolve = {
 	.name = "MatrixSolve",
-	.doc = "solution of each system of linear equations, one a column of rhs",
+	.doc = "solution of systems of linear equations, one for each column of rhs",
 	.sig = "<T: float|complex>(matrix: T, rhs: T) -> (output: T)",
 	.attr = {"adjoint: bool = false"},
 	.flags = DFG_EXPENSIVE,

@@ -98,8 +98,9 @@ static struct dfg_err *read_accesses(
 	for (uint32_t a = 0; a < arrays->count; a++) {
 		int64_t depth = depths->item[a].i, array = arrays->item[a].i;
 		if (depth < 0 || depth > most - taken || array < 0 || array >= arrays->count || depth != depths->item[array].i)
-			return DFG_ERR(
-				DFG_DATA, "access %u has %" PRId64 " keys of array %" PRId64 ", which do not fit", a, depth, array);
+			return DFG_ERR(DFG_DATA,
+				"access %u has %" PRId64 " keys of array %" PRId64 ", which do not fit depths and inputs", a, depth,
+				array);
 		access[a] = (struct dfg_loop_access){(uint32_t)array, writes->item[a].i, key + taken, (uint32_t)depth};
 		taken += depth;
 	}
@@ -275,8 +276,9 @@ static struct dfg_err *slice_run(struct dfg_kernel *ctx)
 		return DFG_ERR(DFG_DATA, "slice %" PRId64 " is outside [0,%" PRId64 ")", k, slices < 0 ? 0 : slices);
 	int64_t first = dfg_tensor_int(starts, k), last = dfg_tensor_int(starts, k + 1);
 	if (first < 0 || last < first || last > values->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "slice %" PRId64 " is [%" PRId64 ", %" PRId64 ") of %" PRId64 " values", k, first,
-			last, values->shape.dim[0]);
+		return DFG_ERR(DFG_DATA,
+			"slice %" PRId64 " is [%" PRId64 ", %" PRId64 "), which is not in the %" PRId64 " values", k, first, last,
+			values->shape.dim[0]);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_VECTOR(last - first), &out));
 	if (out->dtype == DFG_I64)
 		memcpy(out->data, (const int64_t *)values->data + first, (size_t)(last - first) * sizeof(int64_t));

@@ -354,7 +354,7 @@ static struct dfg_err *take_gradient(struct dfg_kernel *ctx, int first, int grad
 static struct dfg_err *check_kept(const struct dfg_infer *node, int from, int to, const struct dfg_shape *need)
 {
 	for (int i = from; i < to; i++)
-		DFG_TRY(check_state(node, i, "an output of the forward op, or its gradient,", need));
+		DFG_TRY(check_state(node, i, node->call->signature->in[i].name, need));
 	return NULL;
 }
 

@@ -15,7 +15,7 @@ ROW(f64, double, nextafter)
 
 const struct dfg_op dfg_op_NextAfter = {
 	.name = "NextAfter",
-	.doc = "the number of the type that is next to x1 in the direction of x2",
+	.doc = "the next representable number after x1 in the direction of x2",
 	.sig = "<T: f32|f64 = f32>(x1: T, x2: T) -> (output: T)",
 	.flags = DFG_NO_GRADIENT | DFG_EXACT | DFG_IN_PLACE,
 	.row = DFG_ROW_TABLE{[DFG_F32] = row_f32, [DFG_F64] = row_f64},

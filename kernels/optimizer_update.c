@@ -69,8 +69,9 @@ static struct dfg_err *check_sparse(const struct update *u)
 	struct dfg_shape rows = u->slot[0]->shape;
 	int64_t count = dfg_shape_count(&u->indices->shape);
 	if (rows.rank < 1 || u->indices->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "cannot update rows of %s by %s", dfg_shape_words(&rows).s,
-			dfg_shape_words(&u->indices->shape).s);
+		return DFG_ERR(DFG_DATA,
+			"the variable has shape %s and indices %s, expected at least one dimension and a vector",
+			dfg_shape_words(&rows).s, dfg_shape_words(&u->indices->shape).s);
 	int64_t bound = rows.dim[0];
 	rows.dim[0] = count;
 	if (!dfg_shape_equal(&rows, &u->grad->shape))

@@ -141,7 +141,7 @@ static const char *pad_rows(const struct dfg_infer *node, uint64_t by_row)
 
 const struct dfg_op dfg_op_Pad = {
 	.name = "Pad",
-	.doc = "input in a border of zeros: paddings[d] elements before and after it along dimension d",
+	.doc = "input with a border of zeros: paddings[d] elements before and after it along dimension d",
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = pad_shape,
@@ -152,7 +152,7 @@ const struct dfg_op dfg_op_Pad = {
 
 const struct dfg_op dfg_op_PadV2 = {
 	.name = "PadV2",
-	.doc = "input in a border of one value: paddings[d] elements before and after it along dimension d",
+	.doc = "input with a border of one value: paddings[d] elements before and after it along dimension d",
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = pad_shape,
@@ -240,7 +240,7 @@ static struct dfg_err *mirror_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_MirrorPad = {
 	.name = "MirrorPad",
-	.doc = "input in a border that mirrors it: paddings[d] elements before and after it along dimension d",
+	.doc = "input with a border that mirrors it: paddings[d] elements before and after it along dimension d",
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
 	.attr = {"mode: string in REFLECT|SYMMETRIC"},
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,

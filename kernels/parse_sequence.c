@@ -261,7 +261,7 @@ static struct dfg_err *check_same(const struct dfg_resolved_node *call, int firs
 {
 	for (int port = first + 1; port <= last; port++)
 		if (outputs_of(call, port) != outputs_of(call, first))
-			return DFG_ERR(DFG_DATA, "outputs '%s' and '%s' have %d and %d tensors, expected as many",
+			return DFG_ERR(DFG_DATA, "outputs '%s' and '%s' have %d and %d tensors, expected equal numbers",
 				call->signature->out[first].name, call->signature->out[port].name, outputs_of(call, first),
 				outputs_of(call, port));
 	return NULL;

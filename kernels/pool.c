@@ -297,7 +297,7 @@ const struct dfg_op dfg_op_MaxPoolV2 = {
 
 const struct dfg_op dfg_op_MaxPoolGrad = {
 	.name = "MaxPoolGrad",
-	.doc = "gradient of MaxPool: all of it to the first largest element of each window",
+	.doc = "gradient of MaxPool: passed whole to the first largest element of each window",
 	.sig = "<T: number = f32>(orig_input: T, orig_output: T, grad: T) -> (output: T)",
 	.attr = {ATTRS_EXPLICIT},
 	.shape = max_grad_shape,
@@ -307,7 +307,7 @@ const struct dfg_op dfg_op_MaxPoolGrad = {
 
 const struct dfg_op dfg_op_MaxPoolGradV2 = {
 	.name = "MaxPoolGradV2",
-	.doc = "gradient of MaxPoolV2: all of it to the first largest element of each window",
+	.doc = "gradient of MaxPoolV2: passed whole to the first largest element of each window",
 	.sig = "<T: number = f32>(orig_input: T, orig_output: T, grad: T, ksize: i32, strides: i32) -> (output: T)",
 	.attr = {ATTRS_PLAIN},
 	.shape = max_grad_shape,
@@ -337,7 +337,7 @@ const struct dfg_op dfg_op_MaxPoolGradGradV2 = {
 
 const struct dfg_op dfg_op_AvgPool = {
 	.name = "AvgPool",
-	.doc = "the mean of a window that moves over images, without padding",
+	.doc = "the mean of a window that moves over images; padding does not count",
 	.sig = "<T: float>(value: T) -> (output: T)",
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = pool_shape,

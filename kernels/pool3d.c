@@ -134,7 +134,7 @@ const struct dfg_op dfg_op_MaxPool3D = {
 
 const struct dfg_op dfg_op_MaxPool3DGrad = {
 	.name = "MaxPool3DGrad",
-	.doc = "gradient of MaxPool3D: all of it to the first largest element of each window",
+	.doc = "gradient of MaxPool3D: passed whole to the first largest element of each window",
 	.sig = "<T: float = f32, TInput: float = f32>(orig_input: TInput, orig_output: TInput, grad: T) -> (output: T)",
 	.attr = ATTRS,
 	.shape = max_grad_shape,
@@ -154,7 +154,7 @@ const struct dfg_op dfg_op_MaxPool3DGradGrad = {
 
 const struct dfg_op dfg_op_AvgPool3D = {
 	.name = "AvgPool3D",
-	.doc = "the mean of a window that moves over volumes, without padding",
+	.doc = "the mean of a window that moves over volumes; padding does not count",
 	.sig = "<T: float>(input: T) -> (output: T)",
 	.attr = ATTRS,
 	.shape = pool_shape,

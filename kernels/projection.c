@@ -145,7 +145,7 @@ static struct dfg_err *project(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_ImageProjectiveTransformV2 = {
 	.name = "ImageProjectiveTransformV2",
-	.doc = "images whose pixels are those at projected places",
+	.doc = "images warped by projective transforms",
 	.sig =
 		"<dtype: half|f32|f64|u8|i32|i64>(images: dtype, transforms: f32, output_shape: i32) -> "
 		"(transformed_images: dtype)",
@@ -157,7 +157,7 @@ const struct dfg_op dfg_op_ImageProjectiveTransformV2 = {
 
 const struct dfg_op dfg_op_ImageProjectiveTransformV3 = {
 	.name = "ImageProjectiveTransformV3",
-	.doc = "images whose pixels are those at projected places, or fill_value outside the image",
+	.doc = "images warped by projective transforms, with fill_value outside of the image",
 	.sig =
 		"<dtype: half|f32|f64|u8|i32|i64>(images: dtype, transforms: f32, output_shape: i32, fill_value: f32) -> "
 		"(transformed_images: dtype)",

@@ -165,8 +165,8 @@ static struct dfg_err *gradient_shape(struct dfg_infer *node)
 const struct dfg_op dfg_op_QuantizeAndDequantizeV2 = {
 	.name = "QuantizeAndDequantizeV2",
 	.doc =
-		"input rounded to the values of num_bits bits between two ends, or its extremes; one pair for each index of "
-		"axis",
+		"input rounded to 2^num_bits values from input_min to input_max, or between its extremes; with axis, in a "
+		"range for each index",
 	.sig = "<T: float>(input: T, input_min: T, input_max: T) -> (output: T)",
 	.attr = {V2_ATTR},
 	.flags = DFG_ANY_RANK,
@@ -204,7 +204,7 @@ const struct dfg_op dfg_op_QuantizeAndDequantizeV4 = {
 
 const struct dfg_op dfg_op_QuantizeAndDequantizeV4Grad = {
 	.name = "QuantizeAndDequantizeV4Grad",
-	.doc = "gradients where input is between input_min and input_max, else 0; 0 for the ends",
+	.doc = "gradients where input is between input_min and input_max, else 0; those of input_min and input_max are 0",
 	.sig =
 		"<T: float>(gradients: T, input: T, input_min: T, input_max: T) -> "
 		"(input_backprop: T, input_min_backprop: T, input_max_backprop: T)",

@@ -70,8 +70,9 @@ static struct dfg_err *check_mode(enum mode mode, int64_t axis, const struct dfg
 {
 	if (mode != MIN_FIRST || axis < 0 || x->rank < 0 || x->dim[axis] == 1 || x->dim[axis] < 0)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "mode is MIN_FIRST and axis %" PRId64 " of %s, expected another mode or one pair of ends",
-		axis, dfg_shape_words(x).s);
+	return DFG_ERR(DFG_DATA,
+		"mode MIN_FIRST cannot be used with axis %" PRId64 " of %s: it requires one range for all elements", axis,
+		dfg_shape_words(x).s);
 }
 
 /* To a quantised type. */
@@ -223,7 +224,7 @@ static struct dfg_err *quantize_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_QuantizeV2 = {
 	.name = "QuantizeV2",
-	.doc = "input as elements of a quantised type between two ends, and the ends that the elements have",
+	.doc = "input quantised to the range from min_range to max_range, and the range that results",
 	.sig = "<T: " QUANTISED
 		   ">(input: f32, min_range: f32, max_range: f32) -> "
 		   "(output: T, output_min: f32, output_max: f32)",
@@ -313,7 +314,7 @@ static struct dfg_err *dequantize_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Dequantize = {
 	.name = "Dequantize",
-	.doc = "the values of elements of a quantised type, whose ends are given",
+	.doc = "the values of quantised elements in the range from min_range to max_range",
 	.sig = "<T: " QUANTISED ", dtype: f32|bf16 = f32>(input: T, min_range: f32, max_range: f32) -> (output: dtype)",
 	.attr = {[D_MODE] = MODE, [D_NARROW] = "narrow_range: bool = false", [D_AXIS] = "axis: int = -1"},
 	.flags = DFG_ANY_RANK | DFG_NO_GRADIENT,

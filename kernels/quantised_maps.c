@@ -260,7 +260,7 @@ MAP(Requantize,
 
 const struct dfg_op dfg_op_RequantizationRange = {
 	.name = "RequantizationRange",
-	.doc = "the range of the elements that a quantised tensor has",
+	.doc = "the smallest range that holds the elements of a quantised tensor",
 	.sig =
 		"<Tinput: qi8|qu8|qi16|qu16|qi32>(input: Tinput, input_min: f32, input_max: f32) -> (output_min: f32, "
 		"output_max: f32)",

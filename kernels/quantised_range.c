@@ -37,8 +37,8 @@ struct dfg_err *dfg_quantised_input(struct dfg_kernel *ctx, int i, struct dfg_qu
 	*out_range = (struct dfg_quantised){min, max};
 	if (min <= max && isfinite(min) && isfinite(max))
 		return NULL;
-	return DFG_ERR(
-		DFG_DATA, "inputs %d and %d are %g and %g, expected the ends of a range", i, i + 1, (double)min, (double)max);
+	return DFG_ERR(DFG_DATA, "inputs %d and %d are %g and %g, expected the finite minimum and maximum of a range", i,
+		i + 1, (double)min, (double)max);
 }
 
 struct dfg_err *dfg_quantised_elements(struct dfg_kernel *ctx, struct dfg_tensor **out_tensor)

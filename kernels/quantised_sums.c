@@ -117,6 +117,14 @@ struct convolution {
 	int64_t filters;
 };
 
+static struct dfg_err *check_space_only(const char *what, const int64_t *along)
+{
+	if (along[0] == 1 && along[3] == 1)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "%s is %lld in the batch and %lld in the channels: both must be 1", what,
+		(long long)along[0], (long long)along[3]);
+}
+
 static struct dfg_err *convolution_window(const struct dfg_resolved_node *call, const struct dfg_shape *image,
 	const struct dfg_shape *filter, struct dfg_window *out_window)
 {
@@ -128,12 +136,11 @@ static struct dfg_err *convolution_window(const struct dfg_resolved_node *call, 
 	DFG_TRY(dfg_window_list(call->attr[DILATIONS].list, "dilations", rule.rank, rule.dilation));
 	DFG_TRY(dfg_window_list(call->attr[STRIDES].list, "strides", rule.rank, rule.stride));
 	const struct dfg_shape channels = DFG_SHAPE_VECTOR(image->dim[3]), also = DFG_SHAPE_VECTOR(filter->dim[2]);
-	if (!dfg_shape_fits(&channels, &also) || rule.stride[0] != 1 || rule.stride[3] != 1 || rule.dilation[0] != 1 ||
-		rule.dilation[3] != 1)
-		return DFG_ERR(DFG_DATA,
-			"the image has shape %s and the filter %s, expected as many channels, and strides and dilations of 1 along "
-			"batch and channels",
+	if (!dfg_shape_fits(&channels, &also))
+		return DFG_ERR(DFG_DATA, "the image has shape %s and the filter %s, expected equal numbers of channels",
 			dfg_shape_words(image).s, dfg_shape_words(filter).s);
+	DFG_TRY(check_space_only("the stride", rule.stride));
+	DFG_TRY(check_space_only("the dilation", rule.dilation));
 	rule.size[0] = rule.size[3] = 1;
 	rule.size[1] = filter->dim[0];
 	rule.size[2] = filter->dim[1];
@@ -277,9 +284,11 @@ static struct dfg_err *bias_shape(struct dfg_infer *node)
 	const struct dfg_shape *in = node->in[0], *bias = node->in[1];
 	DFG_TRY(dfg_need_rank(node, 1, 1));
 	const struct dfg_shape last = DFG_SHAPE_VECTOR(in->rank ? in->dim[in->rank - 1] : 0);
-	if (in->rank < 2 || !dfg_shape_fits(&last, bias))
+	if (in->rank < 2)
+		return DFG_ERR(DFG_DATA, "input 0 has shape %s, expected at least 2 dimensions", dfg_shape_words(in).s);
+	if (!dfg_shape_fits(&last, bias))
 		return DFG_ERR(DFG_DATA,
-			"the bias has shape %s, expected one element for each of the last of the 2 or more dimensions of %s",
+			"the bias has shape %s, expected one element for each index of the last dimension of %s",
 			dfg_shape_words(bias).s, dfg_shape_words(in).s);
 	node->out[0] = *in;
 	return dfg_quantised_scalars(node, 2, 6);

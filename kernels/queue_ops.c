@@ -115,7 +115,7 @@ static struct dfg_err *priority_run(struct dfg_kernel *ctx)
 		.shape = shape_,                                            \
 		.run = run_,                                                \
 	};
-QUEUE(FIFOQueueV2, "a queue of that shared name: first in, first out", queue_shape, fifo_run, COMMON(" = []"))
+QUEUE(FIFOQueueV2, "a queue named by shared_name: first in, first out", queue_shape, fifo_run, COMMON(" = []"))
 QUEUE(PaddingFIFOQueueV2, "a queue whose elements may differ in shape; those taken together are padded with zeros",
 	queue_shape, padding_run, COMMON(" = []"))
 QUEUE(RandomShuffleQueueV2, "a queue in random order; min_after_dequeue elements are retained until it is closed",

@@ -50,7 +50,7 @@ static struct dfg_err *check_put(
 		return DFG_ERR(DFG_DATA, "component %d is a scalar, expected a row for each element", i);
 	if (dtype == component->dtype && dfg_shape_fits(&shape, &component->shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "component %d of the element is %s, and that of the queue %s", i,
+	return DFG_ERR(DFG_DATA, "component %d of the element is %s, but that of the queue is %s", i,
 		dfg_type_words(dtype, &shape).s, dfg_type_words(component->dtype, &component->shape).s);
 }
 

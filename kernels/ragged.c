@@ -24,18 +24,18 @@ struct dfg_err *dfg_splits_check(const struct dfg_tensor *splits, int number, in
 {
 	int64_t last = 0;
 	if (splits->shape.rank != 1 || splits->shape.dim[0] < 1)
-		return DFG_ERR(DFG_DATA, "splits %d have shape %s, expected a vector of at least one element", number,
+		return DFG_ERR(DFG_DATA, "splits[%d] has shape %s, expected a vector of at least one element", number,
 			dfg_shape_words(&splits->shape).s);
 	for (int64_t i = 0; i < splits->shape.dim[0]; i++) {
 		int64_t at = dfg_tensor_int(splits, i);
 		if (i ? at < last : at != 0)
-			return DFG_ERR(DFG_DATA, "element %" PRId64 " of splits %d is %" PRId64 ", expected %s%" PRId64, i, number,
-				at, i ? "at least " : "", last);
+			return DFG_ERR(DFG_DATA, "splits[%d][%" PRId64 "] is %" PRId64 ", expected %s%" PRId64, number, i, at,
+				i ? "at least " : "", last);
 		last = at;
 	}
 	if (end >= 0 && last > end)
 		return DFG_ERR(
-			DFG_DATA, "splits %d end at %" PRId64 ", but the values have %" PRId64 " rows", number, last, end);
+			DFG_DATA, "splits[%d] ends at %" PRId64 ", but the values have %" PRId64 " rows", number, last, end);
 	return NULL;
 }
 
@@ -68,8 +68,10 @@ static struct dfg_err *range_rows(const struct dfg_infer *node, int64_t *out_row
 			continue;
 		int64_t rows = node->in[i]->dim[0];
 		if (vector && rows >= 0 && *out_rows >= 0 && rows != *out_rows)
-			return DFG_ERR(
-				DFG_DATA, "starts, limits and deltas have %" PRId64 " and %" PRId64 " elements", *out_rows, rows);
+			return DFG_ERR(DFG_DATA,
+				"starts, limits and deltas have %" PRId64 " and %" PRId64
+				" elements, expected equal numbers or scalars",
+				*out_rows, rows);
 		*out_rows = vector && rows < 0 ? *out_rows : rows;
 		vector = true;
 	}
@@ -105,7 +107,7 @@ static struct dfg_err *real_length(double start, double limit, double delta, int
 	double length = ceil(fabs((limit - start) / delta));
 	*out_length = 0;
 	if (isnan(length))
-		return DFG_ERR(DFG_DATA, "a range from %g to %g in steps of %g has no length", start, limit, delta);
+		return DFG_ERR(DFG_DATA, "a range from %g to %g in steps of %g has no defined length", start, limit, delta);
 	if (delta > 0 ? limit < start : limit > start)
 		return NULL;
 	if (!(length < 0x1p63))
@@ -402,7 +404,7 @@ static struct dfg_err *check_all_used(struct dfg_kernel *ctx, int n, const struc
 	const struct dfg_tensor *last = ctx->in[n - 1];
 	const int64_t end = dfg_tensor_int(last, last->shape.dim[0] - 1);
 	if (end != values->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "splits %d end at %" PRId64 ", but the values have %" PRId64 " rows", n - 1, end,
+		return DFG_ERR(DFG_DATA, "splits[%d] ends at %" PRId64 ", but the values have %" PRId64 " rows", n - 1, end,
 			values->shape.dim[0]);
 	return NULL;
 }

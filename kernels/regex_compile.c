@@ -276,7 +276,7 @@ static struct dfg_err *read_operator(struct dfg_regex_compiler *c, size_t begin,
 	if (!is_operand)
 		return dfg_regex_wrong(c, "nothing precedes a repetition: write \\*, \\+ or \\? for the character");
 	if (least > DFG_REGEX_REPEAT_MOST || most > DFG_REGEX_REPEAT_MOST || (most >= 0 && most < least))
-		return dfg_regex_wrong(c, "a wrong number of repetitions");
+		return dfg_regex_wrong(c, "an invalid number of repetitions");
 	bool greedy = !dfg_regex_take(c, "?") != !!(c->flags & DFG_REGEX_SWAP_GREED);
 	DFG_TRY(repeat(c, begin, least, most, greedy));
 	return take_operator(c, &least, &most) ? dfg_regex_wrong(c, "a repetition of a repetition") : NULL;

@@ -97,10 +97,10 @@ static const char *reshape_rows(const struct dfg_infer *node, uint64_t by_row)
 		return "its shape fixes or depends on the number of rows";
 	for (int d = 1; d < in->rank; d++)
 		if (in->dim[d] < 0 || __builtin_mul_overflow(before, in->dim[d], &before))
-			return "the elements of a row are not known before it runs";
+			return "the number of elements in a row is not known before it runs";
 	for (int d = 1; d < out->rank; d++)
 		if (out->dim[d] < 0 || __builtin_mul_overflow(after, out->dim[d], &after))
-			return "the elements of a row are not known before it runs";
+			return "the number of elements in a row is not known before it runs";
 	return before == after ? NULL : "it moves elements between rows";
 }
 
@@ -148,7 +148,8 @@ static struct dfg_err *expand_dims_shape(struct dfg_infer *node)
 	if (in->rank < 0)
 		return NULL;
 	if (in->rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(in).s, DFG_RANK_MAX);
+		return DFG_ERR(
+			DFG_DATA, "cannot add a dimension to %s: the limit is %d dimensions", dfg_shape_words(in).s, DFG_RANK_MAX);
 	if (dim != DFG_NOT_KNOWN)
 		DFG_TRY(dfg_axis(dim, in->rank + 1, &axis));
 	node->out[0].rank = in->rank + 1;
@@ -244,7 +245,7 @@ static struct dfg_err *same_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_StopGradient = {
 	.name = "StopGradient",
-	.doc = "input, which is a constant for derivatives",
+	.doc = "input, which is treated as a constant by derivatives",
 	.sig = "<T: type>(input: T) -> (output: T)",
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = same_shape,
@@ -256,7 +257,7 @@ const struct dfg_op dfg_op_StopGradient = {
 
 const struct dfg_op dfg_op_GuaranteeConst = {
 	.name = "GuaranteeConst",
-	.doc = "input, which never changes, as the graph's author says",
+	.doc = "input, which the graph's author guarantees never to change",
 	.sig = "<T: type>(input: T) -> (output: T)",
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_STATEFUL | DFG_NO_GRADIENT,
 	.shape = same_shape,

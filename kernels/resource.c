@@ -199,8 +199,8 @@ struct dfg_err *dfg_element_rows(int64_t n, const struct dfg_shape *element, str
 	if (element->rank < 0)
 		return NULL;
 	if (element->rank == DFG_RANK_MAX)
-		return DFG_ERR(
-			DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(element).s, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "cannot add a dimension to %s: the limit is %d dimensions", dfg_shape_words(element).s,
+			DFG_RANK_MAX);
 	*out_shape = (struct dfg_shape){.rank = element->rank + 1, .dim = {n}};
 	for (int d = 0; d < element->rank; d++)
 		out_shape->dim[d + 1] = element->dim[d];
@@ -230,7 +230,8 @@ struct dfg_err *dfg_element_shape(const struct dfg_tensor *value, struct dfg_sha
 	if (!value->shape.rank && dfg_tensor_int(value, 0) == -1)
 		return NULL;
 	if (value->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "the shape is given as %s, expected a vector or -1", dfg_shape_words(&value->shape).s);
+		return DFG_ERR(DFG_DATA, "the input that gives the shape has shape %s, expected a vector, or -1 as a scalar",
+			dfg_shape_words(&value->shape).s);
 	if (rank > DFG_RANK_MAX)
 		return DFG_ERR(DFG_DATA, "the shape has %" PRId64 " dimensions: the limit is %d", rank, DFG_RANK_MAX);
 	*out_shape = (struct dfg_shape){.rank = (int)rank};

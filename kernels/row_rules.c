@@ -32,6 +32,6 @@ const char *dfg_rows_axis(int64_t axis, int rank)
 const char *dfg_rows_along(const struct dfg_infer *node, uint64_t by_row, int first, int axis)
 {
 	if (by_row != (uint64_t)1 << first)
-		return "another input than its value depends on the batch";
+		return "an input other than its value depends on the batch";
 	return dfg_rows_axis(dfg_int_of(node, axis, 0), node->in[first]->rank);
 }

@@ -346,7 +346,7 @@ static struct dfg_err *gamma_by_key_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_RandomGamma = {
 	.name = "RandomGamma",
-	.doc = "gamma numbers of shape for each alpha, new ones each time",
+	.doc = "gamma-distributed numbers, as many as shape has elements for each alpha; new ones each time",
 	.sig = "<S: index, T: f16|f32|f64>(shape: S, alpha: T) -> (output: T)",
 	.attr = {SEEDS},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK,
@@ -357,7 +357,7 @@ const struct dfg_op dfg_op_RandomGamma = {
 
 const struct dfg_op dfg_op_StatelessRandomGammaV2 = {
 	.name = "StatelessRandomGammaV2",
-	.doc = "gamma numbers from a seed; the shape ends with that of alpha",
+	.doc = "gamma-distributed numbers from a seed; the shape ends with that of alpha",
 	.sig = "<dtype: f16|f32|f64, T: index, Tseed: index = i64>(shape: T, seed: Tseed, alpha: dtype) -> (output: dtype)",
 	.flags = DFG_ANY_RANK,
 	.shape = by_seed_shape,
@@ -367,7 +367,7 @@ const struct dfg_op dfg_op_StatelessRandomGammaV2 = {
 
 const struct dfg_op dfg_op_StatelessRandomGammaV3 = {
 	.name = "StatelessRandomGammaV3",
-	.doc = "gamma numbers from a key and a counter; the shape ends with that of alpha",
+	.doc = "gamma-distributed numbers from a key and a counter; the shape ends with that of alpha",
 	.sig =
 		"<dtype: f16|f32|f64, shape_dtype: index = i32>(shape: shape_dtype, key: u64, counter: u64, alg: i32, "
 		"alpha: dtype) -> (output: dtype)",
@@ -379,7 +379,7 @@ const struct dfg_op dfg_op_StatelessRandomGammaV3 = {
 
 const struct dfg_op dfg_op_RandomPoissonV2 = {
 	.name = "RandomPoissonV2",
-	.doc = "Poisson numbers of shape for each rate, new ones each time",
+	.doc = "Poisson-distributed numbers, as many as shape has elements for each rate; new ones each time",
 	.sig = "<S: index, R: " NUMBERS " = f64, dtype: " NUMBERS " = i64>(shape: S, rate: R) -> (output: dtype)",
 	.attr = {SEEDS},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
@@ -389,7 +389,7 @@ const struct dfg_op dfg_op_RandomPoissonV2 = {
 
 const struct dfg_op dfg_op_StatelessRandomPoisson = {
 	.name = "StatelessRandomPoisson",
-	.doc = "Poisson numbers from a seed; the shape ends with that of the rates",
+	.doc = "Poisson-distributed numbers from a seed; the shape ends with that of the rates",
 	.sig = "<Rtype: " NUMBERS ", dtype: " NUMBERS
 		   ", T: index, Tseed: index = i64>(shape: T, seed: Tseed, lam: Rtype) -> "
 		   "(output: dtype)",
@@ -400,7 +400,7 @@ const struct dfg_op dfg_op_StatelessRandomPoisson = {
 
 const struct dfg_op dfg_op_StatelessRandomBinomial = {
 	.name = "StatelessRandomBinomial",
-	.doc = "binomial numbers from a seed; the shape ends with that to which counts and probs broadcast",
+	.doc = "binomially distributed numbers from a seed; the shape ends with that to which counts and probs broadcast",
 	.sig = "<S: index, Tseed: index = i64, T: " NUMBERS " = f64, dtype: " NUMBERS
 		   " = i64>"
 		   "(shape: S, seed: Tseed, counts: T, probs: T) -> (output: dtype)",

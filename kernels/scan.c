@@ -190,7 +190,7 @@ static struct dfg_err *bucketize_shape(struct dfg_infer *node)
 	const struct dfg_list *boundaries = node->call->attr[0].list;
 	for (uint32_t i = 1; i < boundaries->count; i++)
 		if (!(boundaries->item[i - 1].f <= boundaries->item[i].f))
-			return DFG_ERR(DFG_DATA, "boundary %u is %g, expected at least %g, the one before it", i,
+			return DFG_ERR(DFG_DATA, "boundaries[%u] is %g, expected at least %g, the one before it", i,
 				boundaries->item[i].f, boundaries->item[i - 1].f);
 	node->out[0] = *node->in[0];
 	return NULL;

@@ -34,8 +34,9 @@ static struct dfg_err *check_updates(
 		for (int d = 0; d < wanted.rank; d++)
 			wanted.dim[d] = d < indices->rank - 1 ? indices->dim[d] : whole->dim[d - (indices->rank - 1) + depth];
 	if (wanted.rank > DFG_RANK_MAX || !dfg_shape_fits(&wanted, updates))
-		return DFG_ERR(DFG_DATA, "updates %s are not rows of %s for indices %s", dfg_shape_words(updates).s,
-			dfg_shape_words(whole).s, dfg_shape_words(indices).s);
+		return DFG_ERR(DFG_DATA,
+			"updates have shape %s, which does not fit indices of shape %s into a tensor of shape %s",
+			dfg_shape_words(updates).s, dfg_shape_words(indices).s, dfg_shape_words(whole).s);
 	return NULL;
 }
 
@@ -84,7 +85,7 @@ static struct dfg_err *check_elements(const struct scatter *s)
 	int64_t indices = dfg_shape_count(&s->indices->shape), updates = dfg_shape_count(&s->updates->shape);
 	if ((!indices && !updates) || (indices && updates && dfg_shape_count(&s->out->shape)))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "no elements to update: indices %s, updates %s, output %s",
+	return DFG_ERR(DFG_DATA, "indices have shape %s, updates %s and the output %s: only some of them have elements",
 		dfg_shape_words(&s->indices->shape).s, dfg_shape_words(&s->updates->shape).s,
 		dfg_shape_words(&s->out->shape).s);
 }

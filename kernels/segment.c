@@ -257,8 +257,8 @@ static struct dfg_err *unsorted_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "num_segments is %" PRId64 ", expected at least 0", count);
 	for (int d = 0; d < ids->rank; d++)
 		if (d >= data->rank || (ids->dim[d] >= 0 && data->dim[d] >= 0 && ids->dim[d] != data->dim[d]))
-			return DFG_ERR(DFG_DATA, "segment ids %s are not a prefix of data %s", dfg_shape_words(ids).s,
-				dfg_shape_words(data).s);
+			return DFG_ERR(DFG_DATA, "segment_ids have shape %s, expected the first dimensions of data %s",
+				dfg_shape_words(ids).s, dfg_shape_words(data).s);
 	if (data->rank - ids->rank + 1 > DFG_RANK_MAX)
 		return DFG_ERR(
 			DFG_DATA, "the result has %d dimensions: the limit is %d", data->rank - ids->rank + 1, DFG_RANK_MAX);

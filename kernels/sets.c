@@ -234,7 +234,7 @@ static struct dfg_err *operate(struct dfg_kernel *ctx, const struct sets *a, con
 	for (int d = 0; same && d < a->rank; d++)
 		same = a->dim[d] == b->dim[d];
 	if (!same)
-		return DFG_ERR(DFG_DATA, "the dimensions before the last differ, which number the sets");
+		return DFG_ERR(DFG_DATA, "the two inputs have different shapes before the last dimension");
 	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)a->n + (size_t)b->n + 1) * sizeof *result, (void **)&result));
 	return give_results(ctx, a, result, merge(a, b, belongs, result));
 }
@@ -306,15 +306,15 @@ static struct dfg_err *sparse_sparse_run(struct dfg_kernel *ctx)
 	return operate(ctx, &a, &b);
 }
 
-#define SET_OPERATION(Op, inputs, shape_, run_)                                                                \
-	const struct dfg_op dfg_op_##Op = {                                                                        \
-		.name = #Op,                                                                                           \
-		.doc = "the union, intersection or difference of each two sets, as a sparse tensor of sorted values",  \
-		.sig = "<T: " SET_TYPES ">(" inputs ") -> (result_indices: i64, result_values: T, result_shape: i64)", \
-		.attr = {[OPERATION] = "set_operation: string", [VALIDATE] = "validate_indices: bool = true"},         \
-		.flags = DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_EXACT,                                                   \
-		.shape = shape_,                                                                                       \
-		.run = run_,                                                                                           \
+#define SET_OPERATION(Op, inputs, shape_, run_)                                                                   \
+	const struct dfg_op dfg_op_##Op = {                                                                           \
+		.name = #Op,                                                                                              \
+		.doc = "the union, intersection or difference of each pair of sets, as a sparse tensor of sorted values", \
+		.sig = "<T: " SET_TYPES ">(" inputs ") -> (result_indices: i64, result_values: T, result_shape: i64)",    \
+		.attr = {[OPERATION] = "set_operation: string", [VALIDATE] = "validate_indices: bool = true"},            \
+		.flags = DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_EXACT,                                                      \
+		.shape = shape_,                                                                                          \
+		.run = run_,                                                                                              \
 	};
 SET_OPERATION(DenseToDenseSetOperation, "set1: T, set2: T", dense_dense_shape, dense_dense_run)
 SET_OPERATION(DenseToSparseSetOperation, "set1: T, set2_indices: i64, set2_values: T, set2_shape: i64",

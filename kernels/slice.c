@@ -199,8 +199,8 @@ static struct dfg_err *cut_all(struct cut *cut, const struct item *item, int n)
 	if (ellipses > 1)
 		return DFG_ERR(DFG_DATA, "ellipsis_mask has %d bits, expected at most one", ellipses);
 	if (named > cut->of->rank)
-		return DFG_ERR(
-			DFG_DATA, "%d indices for the %d dimensions of %s", named, cut->of->rank, dfg_shape_words(cut->of).s);
+		return DFG_ERR(DFG_DATA, "there are %d indices for the %d dimensions of %s", named, cut->of->rank,
+			dfg_shape_words(cut->of).s);
 	for (int i = 0; i < n; i++) {
 		if (masked(cut, ELLIPSIS_MASK, i))
 			DFG_TRY(cut_whole(cut, cut->of->rank - named));
@@ -339,8 +339,8 @@ static struct dfg_err *strided_slice_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_StridedSlice = {
 	.name = "StridedSlice",
 	.doc =
-		"input[begin:end:strides]; bit i of each mask: begin or end of item i does not count, it is `...`, a new axis, "
-		"one index",
+		"input[begin:end:strides]; bit i of a mask: item i has no begin or end, is `...`, a new axis, or a single "
+		"index",
 	.sig = "<T: type, Index: index|i16>(input: T, begin: Index, end: Index, strides: Index) -> (output: T)",
 	.attr = MASKS,
 	.flags = DFG_ANY_RANK | DFG_EXACT,

@@ -154,21 +154,21 @@ static struct dfg_err *blocks_of(struct dfg_infer *node, struct blocks *out_bloc
 	int64_t n = dfg_length_of(node, BLOCK_SHAPE);
 	DFG_TRY(dfg_need_rank(node, BLOCK_SHAPE, 1));
 	*out_blocks = (struct blocks){.n = (int)n, .product = 1, .known = n >= 0};
-	if (n > DFG_RANK_MAX || (in->rank >= 0 && n >= in->rank) ||
-		(edges->rank >= 0 && n >= 0 && !dfg_shape_fits(edges, &(struct dfg_shape){2, {n, 2}})))
-		return DFG_ERR(DFG_DATA,
-			"input has shape %s, block_shape has %" PRId64
-			" numbers and the edges have shape %s, expected fewer numbers than dimensions, and two edges for each",
-			dfg_shape_words(in).s, n, dfg_shape_words(edges).s);
+	if (n > DFG_RANK_MAX || (in->rank >= 0 && n >= in->rank))
+		return DFG_ERR(DFG_DATA, "block_shape has %" PRId64 " numbers, expected fewer than the dimensions of input, %s",
+			n, dfg_shape_words(in).s);
+	if (edges->rank >= 0 && n >= 0 && !dfg_shape_fits(edges, &(struct dfg_shape){2, {n, 2}}))
+		return DFG_ERR(DFG_DATA, "%s has shape %s, expected [%" PRId64 ",2]", node->call->signature->in[EDGES].name,
+			dfg_shape_words(edges).s, n);
 	for (int d = 0; d < n; d++) {
 		int64_t size = dfg_int_of(node, BLOCK_SHAPE, d), before = dfg_int_of(node, EDGES, 2 * d);
 		int64_t after = dfg_int_of(node, EDGES, 2 * d + 1);
 		out_blocks->known &= size != DFG_NOT_KNOWN && before != DFG_NOT_KNOWN && after != DFG_NOT_KNOWN;
-		if (out_blocks->known && (size < 1 || before < 0 || after < 0))
-			return DFG_ERR(DFG_DATA,
-				"dimension %d has block size %" PRId64 ", expected at least 1, and edges of %" PRId64 " and %" PRId64
-				", expected at least 0",
-				d + 1, size, before, after);
+		if (out_blocks->known && size < 1)
+			return DFG_ERR(DFG_DATA, "dimension %d has block size %" PRId64 ", expected at least 1", d + 1, size);
+		if (out_blocks->known && (before < 0 || after < 0))
+			return DFG_ERR(DFG_DATA, "%s of dimension %d are %" PRId64 " and %" PRId64 ", expected at least 0",
+				node->call->signature->in[EDGES].name, d + 1, before, after);
 		out_blocks->size[d] = size;
 		out_blocks->before[d] = before;
 		out_blocks->after[d] = after;

@@ -264,8 +264,8 @@ static struct dfg_err *slice_dims(struct dfg_kernel *ctx, const struct dfg_spars
 	for (int d = 0; d < s->rank; d++) {
 		const int64_t from = ((const int64_t *)start->data)[d], most = ((const int64_t *)size->data)[d];
 		if (from < 0 || most < 0)
-			return DFG_ERR(
-				DFG_DATA, "start %" PRId64 " and size %" PRId64 " in dimension %d, expected at least 0", from, most, d);
+			return DFG_ERR(DFG_DATA, "start is %" PRId64 " and size %" PRId64 " in dimension %d, expected at least 0",
+				from, most, d);
 		const int64_t left = from < s->dim[d] ? s->dim[d] - from : 0;
 		dim[d] = left < most ? left : most;
 	}
@@ -341,7 +341,9 @@ static struct dfg_err *slice_grad_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *to;
 	if (out->shape.dim[1] != rank || ctx->in[SLICE_START]->shape.dim[0] != rank ||
 		out->shape.dim[0] != grad->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "input_indices have shape %s, input_start %s, output_indices %s and the gradient %s",
+		return DFG_ERR(DFG_DATA,
+			"input_indices have shape %s, input_start %s, output_indices %s and the gradient %s, expected [n,rank], "
+			"[rank], [m,rank] and [m]",
 			dfg_shape_words(&in->shape).s, dfg_shape_words(&ctx->in[SLICE_START]->shape).s,
 			dfg_shape_words(&out->shape).s, dfg_shape_words(&grad->shape).s);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_VECTOR(in->shape.dim[0]), &to));

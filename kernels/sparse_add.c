@@ -15,11 +15,13 @@ static struct dfg_err *read_both(struct dfg_kernel *ctx, struct dfg_sparse *a, s
 	DFG_TRY(dfg_sparse_of(ctx, A_INDICES, A_VALUES, A_DIMS, a));
 	DFG_TRY(dfg_sparse_of(ctx, B_INDICES, B_VALUES, B_DIMS, b));
 	if (a->rank != b->rank)
-		return DFG_ERR(DFG_DATA, "the dense shapes have %d and %d dimensions", a->rank, b->rank);
+		return DFG_ERR(
+			DFG_DATA, "the dense shapes have %d and %d dimensions, expected equal numbers", a->rank, b->rank);
 	for (int d = 0; d < a->rank; d++)
 		if (a->dim[d] != b->dim[d])
-			return DFG_ERR(
-				DFG_DATA, "the dense shapes have %" PRId64 " and %" PRId64 " in dimension %d", a->dim[d], b->dim[d], d);
+			return DFG_ERR(DFG_DATA,
+				"the dense shapes have %" PRId64 " and %" PRId64 " in dimension %d, expected equal shapes", a->dim[d],
+				b->dim[d], d);
 	return NULL;
 }
 

@@ -32,9 +32,12 @@ static struct dfg_err *read_parts(struct dfg_kernel *ctx, struct dfg_sparse *par
 	const int n = count_of(ctx->call);
 	for (int i = 0; i < n; i++) {
 		DFG_TRY(dfg_sparse_of(ctx, i, n + i, 2 * n + i, &part[i]));
+		if (part[i].rank != part[0].rank)
+			return DFG_ERR(DFG_DATA, "tensor %d has %d dimensions, but tensor 0 has %d", i, part[i].rank, part[0].rank);
 		for (int d = 0; d < part[0].rank; d++) {
-			if (part[i].rank != part[0].rank || (d != axis && part[i].dim[d] != part[0].dim[d]))
-				return DFG_ERR(DFG_DATA, "tensor %d differs from tensor 0 in rank or in dimension %d", i, d);
+			if (d != axis && part[i].dim[d] != part[0].dim[d])
+				return DFG_ERR(DFG_DATA, "dimension %d of tensor %d is %" PRId64 ", but that of tensor 0 is %" PRId64,
+					d, i, part[i].dim[d], part[0].dim[d]);
 			if (i && d == axis && __builtin_add_overflow(dim[d], part[i].dim[d], &dim[d]))
 				return DFG_ERR(DFG_DATA, "dimension %d of the result is more than %" PRId64, d, INT64_MAX);
 			dim[d] = i ? dim[d] : part[i].dim[d];
@@ -90,7 +93,7 @@ static struct dfg_err *concat_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_SparseConcat = {
 	.name = "SparseConcat",
-	.doc = "sparse tensors one after another along a dimension",
+	.doc = "sparse tensors concatenated along a dimension",
 	.sig =
 		"<T: type, N: int >= 2>(indices: N * i64, values: N * T, shapes: N * i64) -> "
 		"(output_indices: i64, output_values: T, output_shape: i64)",
@@ -158,7 +161,7 @@ static struct dfg_err *split_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_axis(*(const int64_t *)ctx->in[SPLIT_DIM]->data, s.rank, &axis));
 	if (n > s.dim[axis])
 		return DFG_ERR(
-			DFG_DATA, "cannot split dimension %d, which is %" PRId64 ", in %" PRId64 " parts", axis, s.dim[axis], n);
+			DFG_DATA, "cannot split dimension %d, which is %" PRId64 ", into %" PRId64 " parts", axis, s.dim[axis], n);
 	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)s.n + 1) * sizeof *kept, (void **)&kept));
 	for (int i = 0; i < n; i++)
 		DFG_TRY(give_part(ctx, &s, axis, i, kept));

@@ -146,9 +146,10 @@ static struct dfg_err *check_dense(struct dfg_kernel *ctx)
 	const int rank = dense->shape.rank;
 	if (at->shape.rank != 2 || at->shape.dim[1] != rank || dims->shape.rank != 1 || dims->shape.dim[0] != rank ||
 		ctx->in[VALUES]->shape.rank != 1 || ctx->in[VALUES]->shape.dim[0] != at->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "indices have shape %s, values %s and the dense shape %s for a dense tensor %s",
+		return DFG_ERR(DFG_DATA,
+			"indices have shape %s, values %s and the dense shape %s, expected [n,%d], [n] and [%d]",
 			dfg_shape_words(&at->shape).s, dfg_shape_words(&ctx->in[VALUES]->shape).s, dfg_shape_words(&dims->shape).s,
-			dfg_shape_words(&dense->shape).s);
+			rank, rank);
 	for (int d = 0; d < rank; d++)
 		if (dfg_tensor_int(dims, d) != dense->shape.dim[d])
 			return DFG_ERR(DFG_DATA,

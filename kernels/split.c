@@ -226,8 +226,8 @@ static struct dfg_err *unpack_shape(struct dfg_infer *node)
 	int axis;
 	DFG_TRY(dfg_axis(node->call->attr[0].i, in->rank, &axis));
 	if (in->dim[axis] >= 0 && in->dim[axis] != node->call->n_out)
-		return DFG_ERR(
-			DFG_DATA, "cannot unpack dimension %d of %s into %d", axis, dfg_shape_words(in).s, node->call->n_out);
+		return DFG_ERR(DFG_DATA, "cannot unpack dimension %d of %s, expected size %d", axis, dfg_shape_words(in).s,
+			node->call->n_out);
 	for (int i = 0; i < node->call->n_out; i++) {
 		node->out[i].rank = in->rank - 1;
 		for (int d = 0; d < in->rank - 1; d++)

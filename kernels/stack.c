@@ -169,7 +169,7 @@ const struct dfg_op dfg_op_StackV2 = {
 
 const struct dfg_op dfg_op_StackPushV2 = {
 	.name = "StackPushV2",
-	.doc = "pushes elem on a stack, and is elem",
+	.doc = "pushes elem on a stack, and gives it as output",
 	.sig = "<T: type>(handle: resource, elem: T) -> (output: T)",
 	.attr = {"swap_memory: bool = false"},
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,

@@ -398,7 +398,7 @@ static struct dfg_err *combined(struct dfg_kernel *ctx)
 
 #define BOXES_OF(T) "(boxes: " T ", scores: " T ", max_output_size: i32"
 #define HALF "<T: half|f32 = f32, T_threshold: half|f32 = f32>"
-#define DOC "boxes in the order of their scores, without those that overlap a better one"
+#define DOC "indices of boxes in the order of their scores, without those that overlap a better one"
 
 const struct dfg_op dfg_op_NonMaxSuppression = {
 	.name = "NonMaxSuppression",
@@ -441,7 +441,7 @@ const struct dfg_op dfg_op_NonMaxSuppressionV4 = {
 
 const struct dfg_op dfg_op_NonMaxSuppressionV5 = {
 	.name = "NonMaxSuppressionV5",
-	.doc = "boxes in the order of their scores, which overlaps with better boxes reduce; their scores and number",
+	.doc = "indices of boxes in the order of their scores, which overlaps with better boxes reduce; their scores and number",
 	.sig = "<T: half|f32 = f32>" BOXES_OF("T") ", iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> "
 											   "(selected_indices: i32, selected_scores: T, valid_outputs: i32)",
 	.attr = {"pad_to_max_output_size: bool = false"},
@@ -452,7 +452,7 @@ const struct dfg_op dfg_op_NonMaxSuppressionV5 = {
 
 const struct dfg_op dfg_op_NonMaxSuppressionWithOverlaps = {
 	.name = "NonMaxSuppressionWithOverlaps",
-	.doc = "numbers in the order of their scores, without those that overlap a better one, by a matrix of overlaps",
+	.doc = "indices in the order of their scores, without those that overlap a better one, by a matrix of overlaps",
 	.sig =
 		"(overlaps: f32, scores: f32, max_output_size: i32, overlap_threshold: f32, score_threshold: f32) -> "
 		"(selected_indices: i32)",

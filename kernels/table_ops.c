@@ -135,14 +135,14 @@ static struct dfg_err *dense_run(struct dfg_kernel *ctx)
 		.shape = shape_,                                                                       \
 		.run = run_,                                                                           \
 	};
-TABLE(HashTableV2, "a lookup table of that shared name, whose entries are given once, by InitializeTable", "",
+TABLE(HashTableV2, "a lookup table named by shared_name, whose entries are given once, by InitializeTable", "",
 	scalars_shape, constant_run, COMMON)
-TABLE(MutableHashTableV2, "a lookup table of that shared name, from scalars to scalars", "", scalars_shape, mutable_run,
-	COMMON)
-TABLE(MutableHashTableOfTensorsV2, "a lookup table of that shared name, from scalars to tensors of one shape", "",
+TABLE(MutableHashTableV2, "a lookup table named by shared_name, from scalars to scalars", "", scalars_shape,
+	mutable_run, COMMON)
+TABLE(MutableHashTableOfTensorsV2, "a lookup table named by shared_name, from scalars to tensors of one shape", "",
 	tensors_shape, tensors_run, COMMON, [VALUE_SHAPE] = "value_shape: shape = []")
 TABLE(MutableDenseHashTableV2,
-	"a lookup table of that shared name, from tensors to tensors; no entry has the empty or the deleted key",
+	"a lookup table named by shared_name, from tensors to tensors; no entry has the empty or the deleted key",
 	"empty_key: key_dtype, deleted_key: key_dtype", dense_shape, dense_run,
 	COMMON, [VALUE_SHAPE] = "value_shape: shape = []", [INITIAL_NUM_BUCKETS] = "initial_num_buckets: int = 131072",
 	"max_load_factor: float = 0.8")
@@ -162,8 +162,8 @@ static struct dfg_err *check_dtype(const char *what, enum dfg_dtype dtype, enum 
 {
 	if (dtype == expected)
 		return NULL;
-	return DFG_ERR(
-		DFG_DATA, "%s are %s, and those of the lookup table %s", what, dfg_dtype_name(dtype), dfg_dtype_name(expected));
+	return DFG_ERR(DFG_DATA, "%s are %s, but those of the lookup table are %s", what, dfg_dtype_name(dtype),
+		dfg_dtype_name(expected));
 }
 
 /* The leading dimensions of keys, which count entries, if the dimensions after them fit those of one key. */
@@ -238,8 +238,8 @@ static struct dfg_err *put_shape(struct dfg_infer *node)
 	DFG_TRY(leading(node->in[1], &holds->component->item[0].shape, &count));
 	DFG_TRY(entries(&count, &holds->shape, &values));
 	if (!dfg_shape_fits(node->in[2], &values))
-		return DFG_ERR(DFG_DATA, "values have shape %s, and keys %s require %s", dfg_shape_words(node->in[2]).s,
-			dfg_shape_words(node->in[1]).s, dfg_shape_words(&values).s);
+		return DFG_ERR(DFG_DATA, "values have shape %s, but keys of shape %s require %s",
+			dfg_shape_words(node->in[2]).s, dfg_shape_words(node->in[1]).s, dfg_shape_words(&values).s);
 	return NULL;
 }
 

@@ -293,11 +293,13 @@ static struct dfg_err *check_lengths(
 	struct dfg_tensor_array *array, const struct dfg_tensor *lengths, const struct dfg_tensor *value)
 {
 	int64_t n = dfg_shape_count(&lengths->shape), rows = 0;
-	bool fits = true;
-	for (int64_t i = 0; i < n && fits; i++)
-		fits = dfg_tensor_int(lengths, i) >= 0 && !__builtin_add_overflow(rows, dfg_tensor_int(lengths, i), &rows);
-	if (!fits)
-		return DFG_ERR(DFG_DATA, "a length is negative, or all together are larger than 2^63 - 1");
+	for (int64_t i = 0; i < n; i++) {
+		int64_t length = dfg_tensor_int(lengths, i);
+		if (length < 0)
+			return DFG_ERR(DFG_DATA, "lengths[%" PRId64 "] is %" PRId64 ", expected at least 0", i, length);
+		if (__builtin_add_overflow(rows, length, &rows))
+			return DFG_ERR(DFG_DATA, "the lengths add up to more than 2^63 - 1");
+	}
 	if (rows != value->shape.dim[0])
 		return DFG_ERR(DFG_DATA, "the lengths add up to %" PRId64 ", but the value has %" PRId64 " rows", rows,
 			value->shape.dim[0]);

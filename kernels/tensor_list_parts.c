@@ -173,8 +173,9 @@ static struct dfg_err *split(
 		struct dfg_shape shape = value->shape;
 		shape.dim[0] = dfg_tensor_int(lengths, i);
 		if (shape.dim[0] < 0 || shape.dim[0] > value->shape.dim[0] - at)
-			return DFG_ERR(DFG_DATA, "part %" PRId64 " of %" PRId64 " rows is not in %s", i, shape.dim[0],
-				dfg_shape_words(&value->shape).s);
+			return DFG_ERR(DFG_DATA,
+				"lengths[%" PRId64 "] is %" PRId64 ", expected 0 to %" PRId64 ", the rows that are left", i,
+				shape.dim[0], value->shape.dim[0] - at);
 		struct dfg_tensor part = dfg_element_part(value, at * each, &shape);
 		at += shape.dim[0];
 		DFG_TRY(dfg_tensor_list_push(list, &part));

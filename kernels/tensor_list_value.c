@@ -311,7 +311,8 @@ struct dfg_err *dfg_tensor_list_shape_input(const struct dfg_infer *node, int i,
 	const struct dfg_shape *shape = node->in[i];
 	*out_shape = DFG_SHAPE_UNKNOWN;
 	if (shape->rank > 1)
-		return DFG_ERR(DFG_DATA, "the shape is given as %s, expected a vector or -1", dfg_shape_words(shape).s);
+		return DFG_ERR(DFG_DATA, "the input that gives the shape has shape %s, expected a vector, or -1 as a scalar",
+			dfg_shape_words(shape).s);
 	if (shape->rank == 1 && shape->dim[0] >= 0 && shape->dim[0] <= DFG_RANK_MAX) {
 		*out_shape = (struct dfg_shape){.rank = (int)shape->dim[0]};
 		for (int d = 0; d < out_shape->rank; d++)

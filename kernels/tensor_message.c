@@ -84,10 +84,11 @@ static struct dfg_err *read_dim(struct dfg_string bytes, struct dfg_shape *shape
 			size = (int64_t)field.number;
 	if (!reader.at)
 		return damaged("a dimension cannot be read");
-	if (size < 0 || shape->rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA,
-			"dimension %d of the serialized tensor is %" PRId64 ", expected at most %d of at least 0", shape->rank,
-			size, DFG_RANK_MAX);
+	if (shape->rank == DFG_RANK_MAX)
+		return DFG_ERR(DFG_DATA, "the serialized tensor has more than %d dimensions", DFG_RANK_MAX);
+	if (size < 0)
+		return DFG_ERR(
+			DFG_DATA, "dimension %d of the serialized tensor is %" PRId64 ", expected at least 0", shape->rank, size);
 	shape->dim[shape->rank++] = size;
 	return NULL;
 }

@@ -23,8 +23,8 @@ static struct dfg_err *join_shape(struct dfg_infer *node)
 		if (node->out[0].rank == 0)
 			node->out[0] = *in;
 		else if (!dfg_shape_fits(&node->out[0], in))
-			return DFG_ERR(DFG_DATA, "cannot join %s with %s: input %d", dfg_shape_words(&node->out[0]).s,
-				dfg_shape_words(in).s, i);
+			return DFG_ERR(DFG_DATA, "input %d has shape %s, but those before it %s: expected equal shapes or scalars",
+				i, dfg_shape_words(in).s, dfg_shape_words(&node->out[0]).s);
 		else
 			node->out[0] = dfg_shape_merge(&node->out[0], in);
 	}
@@ -189,8 +189,8 @@ const struct dfg_op dfg_op_Substr = {
 static struct dfg_err *decode_raw_shape(struct dfg_infer *node)
 {
 	if (node->in[0]->rank == DFG_RANK_MAX)
-		return DFG_ERR(
-			DFG_DATA, "cannot add a dimension to %s: the limit is %d", dfg_shape_words(node->in[0]).s, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "cannot add a dimension to %s: the limit is %d dimensions",
+			dfg_shape_words(node->in[0]).s, DFG_RANK_MAX);
 	node->out[0] = *node->in[0];
 	node->out[0].dim[node->out[0].rank++] = DFG_UNKNOWN;
 	return NULL;

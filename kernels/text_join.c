@@ -172,9 +172,8 @@ static struct dfg_err *list_rows(struct dfg_kernel *ctx, int64_t segments, struc
 	for (int64_t row = rows - 1; row >= 0; row--) {
 		int64_t id = dfg_tensor_int(ids, row);
 		if (id < 0 || id >= segments)
-			return DFG_ERR(DFG_DATA,
-				"segment_ids element %" PRId64 " is %" PRId64 ", expected a segment of [0,%" PRId64 ")", row, id,
-				segments);
+			return DFG_ERR(DFG_DATA, "element %" PRId64 " of segment_ids is %" PRId64 ", outside [0,%" PRId64 ")", row,
+				id, segments);
 		out->next[row] = out->first[id];
 		out->first[id] = row;
 	}

@@ -17,7 +17,7 @@ static struct dfg_err *top_k_shape(struct dfg_infer *node)
 	if (k < 0 && k != DFG_NOT_KNOWN)
 		return DFG_ERR(DFG_DATA, "k is %" PRId64 ", expected at least 0", k);
 	if (k != DFG_NOT_KNOWN && in->dim[in->rank - 1] >= 0 && k > in->dim[in->rank - 1])
-		return DFG_ERR(DFG_DATA, "k is %" PRId64 ", more than the rows of %s have elements", k, dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "k is %" PRId64 ", but the rows of %s are shorter", k, dfg_shape_words(in).s);
 	node->out[0] = node->out[1] = *in;
 	node->out[0].dim[in->rank - 1] = node->out[1].dim[in->rank - 1] = k == DFG_NOT_KNOWN ? DFG_UNKNOWN : k;
 	return NULL;
@@ -216,7 +216,7 @@ DFG_EACH_number(NTH_ELEMENT)
 
 const struct dfg_op dfg_op_NthElement = {
 	.name = "NthElement",
-	.doc = "the element of each row that has n smaller ones, or with reverse n larger ones",
+	.doc = "the nth smallest element of each row, counted from 0, or with reverse the nth largest",
 	.sig = "<T: number|half>(input: T, n: i32) -> (values: T)",
 	.attr = {[REVERSE] = "reverse: bool = false"},
 	.flags = DFG_EXACT,

@@ -349,7 +349,8 @@ static struct dfg_err *encode_range(const struct dfg_kernel *ctx, int64_t first,
 	const enum encoding to = written_encoding(attr[ENCODE_TO].s);
 	const int64_t all = ctx->in[VALUES]->shape.dim[0];
 	if (first < 0 || end < first || end > all)
-		return DFG_ERR(DFG_DATA, "its values are [%" PRId64 ",%" PRId64 ") of %" PRId64, first, end, all);
+		return DFG_ERR(DFG_DATA, "its values, from %" PRId64 " up to %" PRId64 ", are not in the %" PRId64 " values",
+			first, end, all);
 	for (int64_t i = first; i < end; i++) {
 		uint32_t c = (uint32_t)((const int32_t *)ctx->in[VALUES]->data)[i];
 		if (!is_scalar_value(c) && policy == STRICT)

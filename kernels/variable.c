@@ -68,7 +68,7 @@ static struct dfg_err *handle_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_VarHandleOp = {
 	.name = "VarHandleOp",
-	.doc = "a handle to the variable of that shared name",
+	.doc = "a handle to the variable named by shared_name",
 	.sig = "<dtype: type>() -> (resource: resource)",
 	.attr = {[SHAPE] = "shape: shape",
 		[CONTAINER] = "container: string = ''",
@@ -102,18 +102,18 @@ static struct dfg_err *ref_run(struct dfg_kernel *ctx)
 	return ctx->host->give_ref(ctx, 0, variable);
 }
 
-#define REF_VARIABLE(Op)                                                                \
-	const struct dfg_op dfg_op_##Op = {                                                 \
-		.name = #Op,                                                                    \
-		.doc = "a ref to the variable of that shared name, or else of the node's name", \
-		.sig = "<dtype: type>() -> (ref: ref dtype)",                                   \
-		.attr = {[SHAPE] = "shape: shape",                                              \
-			[CONTAINER] = "container: string = ''",                                     \
-			[SHARED_NAME] = "shared_name: string = ''"},                                \
-		.flags = DFG_STATEFUL | DFG_NO_GRADIENT,                                        \
-		.role = DFG_VARIABLE,                                                           \
-		.shape = ref_shape,                                                             \
-		.run = ref_run,                                                                 \
+#define REF_VARIABLE(Op)                                                                 \
+	const struct dfg_op dfg_op_##Op = {                                                  \
+		.name = #Op,                                                                     \
+		.doc = "a ref to the variable named by shared_name, or else by the node's name", \
+		.sig = "<dtype: type>() -> (ref: ref dtype)",                                    \
+		.attr = {[SHAPE] = "shape: shape",                                               \
+			[CONTAINER] = "container: string = ''",                                      \
+			[SHARED_NAME] = "shared_name: string = ''"},                                 \
+		.flags = DFG_STATEFUL | DFG_NO_GRADIENT,                                         \
+		.role = DFG_VARIABLE,                                                            \
+		.shape = ref_shape,                                                              \
+		.run = ref_run,                                                                  \
 	};
 REF_VARIABLE(VariableV2)
 REF_VARIABLE(Variable)

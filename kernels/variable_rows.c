@@ -345,7 +345,7 @@ static struct dfg_err *gather_slices_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_ResourceGatherNd = {
 	.name = "ResourceGatherNd",
-	.doc = "the elements or slices of a variable at indices, whose last dimension is an index",
+	.doc = "the elements or slices of a variable at indices; each row of indices is the index of one",
 	.sig = "<dtype: type, Tindices: index>(resource: resource, indices: Tindices) -> (output: dtype)",
 	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
 	.elements = DFG_ELEMENTS_SLICES,

@@ -126,7 +126,8 @@ static struct dfg_err *get_bits(struct dfg_packet *request, struct dfg_arena *sc
 	if (!words)
 		return NULL;
 	if (words != (count + 63) / 64)
-		return DFG_ERR(DFG_PROTOCOL, "a step selects shards by %u words of bits, but has %u shards", words, count);
+		return DFG_ERR(DFG_PROTOCOL, "a step selects shards by a bit mask of %u words, which does not fit %u shards",
+			words, count);
 	bool *bit = *out_bit = dfg_arena_zeros(scratch, (size_t)words * 64, sizeof *bit);
 	if (!bit)
 		return dfg_no_memory("the group of replicas");

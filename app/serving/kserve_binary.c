@@ -59,9 +59,12 @@ struct dfg_err *dfg_kserve_take(struct dfg_serving_job *job, uint64_t size, enum
 	size_t least;
 	DFG_TRY(dfg_shape_bytes(
 		shape, DFG_U8, &least)); /* an element takes at least a byte, so memory is bounded by the body */
-	if (size > job->binary_size || least > size)
-		return DFG_ERR(DFG_DATA, "binary_data_size is %llu, but %zu bytes of binary data are left, and the shape is %s",
-			(unsigned long long)size, job->binary_size, dfg_shape_words(shape).s);
+	if (size > job->binary_size)
+		return DFG_ERR(DFG_DATA, "binary_data_size is %llu, but only %zu bytes of binary data are left",
+			(unsigned long long)size, job->binary_size);
+	if (least > size)
+		return DFG_ERR(DFG_DATA, "binary_data_size is %llu, too few bytes for the shape %s", (unsigned long long)size,
+			dfg_shape_words(shape).s);
 	const uint8_t *bytes = job->binary;
 	job->binary += size;
 	job->binary_size -= (size_t)size;

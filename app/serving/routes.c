@@ -365,8 +365,8 @@ void dfg_serving_handle(void *arg, struct dfg_web_request *request)
 		dfg_serving_error(
 			&serving->other, request, "none", 405, "the method must be GET or POST, not %.20s", request->method);
 	else if (!has_good_escapes(request->path))
-		dfg_serving_error(
-			&serving->other, request, "none", 400, "the path has a '%%' that two digits do not follow, or %%00");
+		dfg_serving_error(&serving->other, request, "none", 400,
+			"the path has a '%%' that two hexadecimal digits do not follow, or %%00");
 	else if (!has_plain_body(request))
 		dfg_serving_error(&serving->other, request, "none", 415,
 			"the body must not be compressed: Content-Encoding is '%.40s'", dfg_web_field(request, "content-encoding"));

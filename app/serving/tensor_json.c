@@ -142,7 +142,7 @@ static struct dfg_err *put_all(struct reading *reading, const struct dfg_json *d
 	bool is_list = data->kind == DFG_JSON_ARRAY;
 	bool is_nested = is_list && data->first && data->first->kind == DFG_JSON_ARRAY;
 	if (is_nested && !has_extents(data, &reading->tensor->shape, 0))
-		return DFG_ERR(DFG_DATA, "the lists are nested in another way than the shape %s",
+		return DFG_ERR(DFG_DATA, "the nesting of the lists does not match the shape %s",
 			dfg_shape_words(&reading->tensor->shape).s);
 	if (!is_list || is_nested)
 		return put_list(reading, data);

@@ -77,7 +77,7 @@ status 2 "$DFG" bench link --hosts local:2 --nodes 4
 has err 'only for the generated graph'
 
 status 2 "$DFG" bench graph --repeat 4
-has err "not for 'graph'"
+has err "other than 'graph'"
 
 # A worker that is killed ends the measurement, and leaves nothing on stdout.
 "$DFG" bench link --json --lease 60 >out 2>err &

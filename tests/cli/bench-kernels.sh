@@ -16,7 +16,7 @@ near(total("product of bf16 256x256x256", "operations"), 2 * 256**3)
 near(total("product of bf16 256x256x256", "bytes"), 3 * 2 * 256**2)
 near(total("attention 8x256x64", "operations"), 2 * 8 * 256 * 256 * (64 + 64))
 conv = 2 * 28 * 28 * 9 * 128 * 128
-for name in ("convolution 3x3 28x28x128", "its gradient by the image", "its gradient by the filter"):
+for name in ("convolution 3x3 28x28x128", "image gradient 3x3 28x28x128", "filter gradient 3x3 28x28x128"):
     near(total(name, "operations"), conv)
 near(total("depthwise 3x3 56x56x144", "operations"), 2 * 56 * 56 * 9 * 144)
 near(total("add 1 M", "bytes"), 3 * 4 * 2**20)
@@ -28,7 +28,7 @@ status 2 "$DFG" bench kernels --nodes 3
 has err '--nodes is only for the generated graph'
 status 2 "$DFG" bench kernels --batch 3
 status 2 "$DFG" bench graph --repeat 3
-has err "--repeat is only for what is timed more than once"
+has err "--repeat is only for benchmarks other than 'graph'"
 
 # The memory of a step of training is at most 1.1 times its most live bytes.
 lean() { # GRAPH FEEDS...

@@ -81,7 +81,7 @@ status 66 "$DFG" bisect net.pb --with ./no-such-program
 status 69 "$DFG" bisect net.pb --with false
 # Another program than dfg may write nothing, or anything.
 status 69 "$DFG" bisect net.pb --with true
-has err 'true run net.pb: ended with status 0, but wrote no results'
+has err 'true run net.pb: ended with status 0, but did not write the file that -o names'
 writes() { # FILE: a program that writes it to the path after -o
 	printf '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\ncat %s >"$2"\n' "$PWD/$1" >writer
 	chmod +x writer

@@ -68,7 +68,7 @@ python3 "$ROOT/tests/programs/random_loops.py" --programs 12
 
 # Passes repeat the fed step; the slices are found once, and anew where ids change.
 run --blocks 3 --steps 3 --stats 2>err >out
-grep -q "loop 'sgd': 3 blocks, largest over mean 1\.[0-9]* (space) 1\.[0-9]* (time); 90 iterations in [0-9]* slices, found 1 time" err
+grep -q "loop 'sgd': 3 blocks, the largest 1\.[0-9]* times the mean (space), 1\.[0-9]* (time); 90 iterations in [0-9]* slices, scheduled 1 time" err
 
 # In order: blocks do not change anything; ratings that are not sorted are refused by number.
 sed 's/0..n {/0..n with (ordered) {/' mf.dfg >ordered.dfg

@@ -34,7 +34,7 @@ cmp host.npz device.npz
 grep '^y/Sigmoid ' out >line
 has line 'w1  cuda:1 has a kernel for it'
 grep '^h/Const ' out >line
-has line 'w1  its readers are there'
+has line 'w1  the nodes that read it are there'
 grep '^x ' out >line
 has line 'w0  inputs, control flow and state are on the host'
 grep '^total.0 ' out >line

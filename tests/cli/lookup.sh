@@ -45,10 +45,10 @@ wrong() { # PROGRAM MESSAGE
 	status 65 "$DFG" build wrong.dfg -o wrong.pb
 	has err "$2"
 }
-wrong 'output y = LookupTableFindV2(t, i64([1]), [1.0, 2])' 'keys are i64, and those of the lookup table string'
-wrong 'output y = LookupTableFindV2(t, ["a"], i64([1, 2]))' 'values are i64, and those of the lookup table f32'
+wrong 'output y = LookupTableFindV2(t, i64([1]), [1.0, 2])' 'keys are i64, but those of the lookup table are string'
+wrong 'output y = LookupTableFindV2(t, ["a"], i64([1, 2]))' 'values are i64, but those of the lookup table are f32'
 wrong 'output y = LookupTableFindV2(t, ["a"], [1.0, 2, 3])' 'default_value has shape [3], expected [2] or [1,2]'
-wrong 'target go { LookupTableInsertV2(t, ["a", "b"], [[1.0, 2]]) }' 'values have shape [1,2], and keys [2] require [2,2]'
+wrong 'target go { LookupTableInsertV2(t, ["a", "b"], [[1.0, 2]]) }' 'values have shape [1,2], but keys of shape [2] require [2,2]'
 wrong 'target go { QueueEnqueueV2(t, [1.0]) }' 'expected that of a queue'
 wrong 'output y = LookupTableSizeV2(q)' 'expected that of a lookup table'
 wrong 'target go { InitializeTableFromTextFileV2(t, "f", key_index = 0, value_index = 1, vocab_size = 0) }' 'vocab_size is 0'

@@ -106,7 +106,7 @@ output twice = total(sum((x - total(sum(x))) ** 2))
 .
 "$DFG" build bad.dfg -o bad.pb
 status 65 "$DFG" run bad.pb --data 'x=@x.csv[0]' --batch 8 --fetch mixed
-has err 'when only total() of the rows is known'
+has err 'when only the values of total() are known'
 status 65 "$DFG" run bad.pb --data 'x=@x.csv[0]' --batch 8 --fetch twice
 has err 'is a total that depends on the total'
 printf 'input x: f32[n]\noutput y = loop (s = f32(0)) for v in x { next total(s + v) }\n' >loop.dfg

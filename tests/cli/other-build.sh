@@ -55,6 +55,5 @@ for mpirun in mpirun.openmpi mpirun.mpich; do
 	got=0
 	timeout -s KILL 60 $mpirun -n 2 ./mixed run m.dfg --feed x=f32[2]:1,2 --fetch y --hosts mpi >out 2>err </dev/null || got=$?
 	[ $got = 76 ] || { echo "$mpirun: status $got"; cat err; exit 1; }
-	has err ") runs another build of dfg $version, $odd, than rank 0 ("
-	has err "), $own"
+	has err ") run different builds of dfg $version: $odd and $own"
 done

@@ -110,7 +110,7 @@ fails 65 'without --drop-last: the number of steps in an epoch, 10 is not a mult
 fails 65 '--steps 10 is not a multiple of the 3 replicas' --hosts ./one --batch 12 --steps 10
 fails 65 '--eval-every 4 is not a multiple' --hosts ./one --batch 12 --steps 12 --eval-every 4 --eval-data x=@x.npy \
 	--eval-data y=@y.npy --eval-fetch loss
-fails 2 '--feed _dfg/lane: with --sync async, each replica is fed its own number' --hosts ./one --batch 12 --feed _dfg/lane=1
+fails 2 '--feed _dfg/lane cannot be used with --sync async, which feeds this input the number of each replica' --hosts ./one --batch 12 --feed _dfg/lane=1
 sed 's/replicas = 3/replicas = 4/' barrier.dfg >four.dfg
 "$DFG" build four.dfg -o barrier.pb
 fails 124 'step' --hosts ./one --batch 12 --timeout 1

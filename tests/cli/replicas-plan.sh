@@ -123,7 +123,7 @@ has err 'requires batches of 12 samples, but the batch size is 6'
 echo 'input z: f32[5]' >>fixed.dfg
 "$DFG" build fixed.dfg -o fixed.pb
 status 65 "$DFG" partition fixed.pb --hosts local:2 --shards 2 -o bad
-has err 'no input has an unknown number of rows, which 2 shards could divide'
+has err 'no input can be divided among 2 shards: none has an unknown number of rows'
 sed -i 's/"shards":6/"shards":0/' plan/manifest.json
 status 65 "$DFG" run plan --hosts local:1 --data x=@x.npy --data y=@y.npy --target train
 has err '"shards" is 0, expected 2 to 65536'

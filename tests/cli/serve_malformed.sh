@@ -122,7 +122,7 @@ for number in "1e999", "-1e999", "3.5e38":
     infer(f"number {number}", 422, "element 0 is a number that f32 cannot hold", data=f"[{number},1,1]")
 for element, kind in ('"1"', "a string"), ("null", "null"), ("true", "a boolean"), ("{}", "an object"), ("[1]", "an array"):
     infer(f"element {element}", 422, f"element 1 is {kind}, expected a value of type f32", data=f"[1,{element},1]")
-infer("another nesting", 422, "nested in another way than the shape [1,3]", data="[[1,2],[3]]")
+infer("another nesting", 422, "the nesting of the lists does not match the shape [1,3]", data="[[1,2],[3]]")
 infer("data that is not a list", 422, "not an array", data='"abc"')
 for shape, words in [("[4611686018427387904,3]", "larger than any memory"), ("[4294967296,4294967296]", "larger than any memory"),
         ("[9223372036854775808,3]", "integers of at least 0"), ("[-1,3]", "integers"), ("[1.0,3]", "integers"), ('["1",3]', "integers"),

@@ -207,10 +207,10 @@ queue() { # STATUS WORDS LINE...: a queue of f32[3] and i32[], and a program of 
 	[ -z "$words" ] || has err "$words"
 }
 queue 65 'the queue has 2 components, not 1' 'target put {' '  QueueEnqueueV2(q, [x])' '}'
-queue 65 'component 0 of the element is f32[], and that of the queue f32[3]' 'target put {' '  QueueEnqueueV2(q, [x[0], 1])' '}'
-queue 65 'component 1 of the element is f32[3], and that of the queue i32[]' 'target put {' '  QueueEnqueueV2(q, [x, x])' '}'
+queue 65 'component 0 of the element is f32[], but that of the queue is f32[3]' 'target put {' '  QueueEnqueueV2(q, [x[0], 1])' '}'
+queue 65 'component 1 of the element is f32[3], but that of the queue is i32[]' 'target put {' '  QueueEnqueueV2(q, [x, x])' '}'
 queue 65 'component 1 is a scalar, expected a row for each element' 'target put {' '  QueueEnqueueManyV2(q, [m, 1])' '}'
-queue 65 'component 0 of the element is f32[], and that of the queue f32[3]' 'target put {' '  QueueEnqueueManyV2(q, [x, [1]])' '}'
+queue 65 'component 0 of the element is f32[], but that of the queue is f32[3]' 'target put {' '  QueueEnqueueManyV2(q, [x, [1]])' '}'
 queue 65 'component 1 of the queue is i32, expected f32' 'a, b = QueueDequeueV2(q, component_types = [f32, f32])' 'output y = b'
 queue 65 'the queue has 2 components, not 1' 'output y = QueueDequeueUpToV2(q, 2, component_types = [f32])'
 queue 65 'input 0 is a queue, expected a variable of f32' 'output y = ReadVariableOp(q, dtype = f32)'
@@ -229,8 +229,8 @@ two() { # STATUS WORDS TYPES
 	[ -z "$2" ] || has err "$2"
 }
 two 0 '' i32
-two 65 'component 0 of the element is f32[2], and that of the queue f32[]' f32
+two 65 'component 0 of the element is f32[2], but that of the queue is f32[]' f32
 printf '%s\n' 'param w: f32[3] = zeros' 'output n = QueueSizeV2(PriorityQueueV2(component_types = [f32], shapes = [[]]))' \
 	'q = PriorityQueueV2(component_types = [f32], shapes = [[]])' 'target put {' '  QueueEnqueueV2(q, [1, 2.0])' '}' >priority.dfg
 status 65 "$DFG" check priority.dfg
-has err 'component 0 of the element is i32[], and that of the queue i64[]'
+has err 'component 0 of the element is i32[], but that of the queue is i64[]'

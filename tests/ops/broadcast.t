@@ -26,7 +26,7 @@ Tile([[1, 2]], [2, 0])                                      = [[], []]
 Tile(5, [])                                                 = 5
 Tile(["x", "y"], [2])                                       = ["x", "y", "x", "y"]
 Tile([1, 2], [1, 2])                                        : multiples have shape [2], expected one for each dimension of [2]
-Tile([1, 2], [-1])                                          : multiple 0 is -1
+Tile([1, 2], [-1])                                          : multiples[0] is -1
 Tile([1, 2], i64([4611686018427387904]))                    : more than 2^63 - 1
 BroadcastTo(1, [0])                                         = []
 BroadcastTo(f32([nan]), [2])                                = [nan, nan]

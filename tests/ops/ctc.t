@@ -5,7 +5,7 @@ CTCLoss(f64([[[0, 0]], [[0, 0]]]), i64([[0, 0], [0, 1]]), [0, 0], [2]) = [inf], 
 CTCLoss(f64([[[0, 0]], [[0, 0]]]), i64([[0, 0], [0, 1]]), [0, 0], [2], preprocess_collapse_repeated = true) = [0.2876820724517809], [[[-0.16666666666666667, 0.16666666666666667]], [[-0.16666666666666667, 0.16666666666666667]]]
 CTCLoss([[[0, 0]]], i64([[0, 0], [0, 1]]), [0, 0], [1])         : sequence 0 has 2 labels, more than its 1 time steps
 CTCLoss([[[0, 0]]], i64([[0, 0], [0, 1]]), [0, 0], [1], ignore_longer_outputs_than_inputs = true) = [0], [[[0, 0]]]
-CTCLoss([[[0, 0]]], i64([[1, 0]]), [0], [1])                    : labels_indices[0] is of sequence 1, expected one in ascending order, less than 1
+CTCLoss([[[0, 0]]], i64([[1, 0]]), [0], [1])                    : labels_indices[0] is of sequence 1, expected ascending numbers less than 1
 CTCLoss([[[0, 0]]], i64([[0, 0]]), [-1], [1])                   : label -1 of sequence 0 is negative
 CTCLoss([[[0, 0, 0]], [[0, 0, 0]]], i64([[0, 0], [0, 1]]), [2, 0], [2]) : label 0 of sequence 0 follows a blank
 CTCLoss([[[0, 0]]], i64([[0, 0]]), [0], [2])                    : sequence_length[0] is 2, expected 0 to 1, the time of inputs

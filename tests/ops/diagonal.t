@@ -12,7 +12,7 @@ MatrixDiagV3([1, 2], 1, -1, -1, 9)                          = [[9, 1, 9], [9, 9,
 MatrixDiagV3([1, 2], -1, 3, 2, 0)                           = [[0, 0], [1, 0], [0, 2]]
 MatrixDiagV3([[0, 8, 9], [1, 2, 3], [4, 5, 0]], [-1, 1], -1, -1, 0) = [[1, 8, 0], [4, 2, 9], [0, 5, 3]]
 MatrixDiagV3([[8, 9, 0], [1, 2, 3], [0, 4, 5]], [-1, 1], -1, -1, 0, align = "LEFT_RIGHT") = [[1, 8, 0], [4, 2, 9], [0, 5, 3]]
-MatrixDiagV3([1, 2], 0, 3, 3, 0)                            : require a matrix of at least 2 by 2, one of them exactly, not 3 by 3
+MatrixDiagV3([1, 2], 0, 3, 3, 0)                            : require a matrix of at least 2 by 2, with one of these sizes exact, not 3 by 3
 MatrixDiagV3([1, 2], [0, 1], -1, -1, 0)                     : diagonal has shape [2], expected 2 to 8 dimensions
 MatrixDiagV3([[5], [7]], [1, 2], -1, -1, 0)                          = [[0, 7], [0, 0]]
 MatrixDiagV3([[5], [7]], [-2, -1], -1, -1, 0)                        = [[0, 0], [5, 0]]

@@ -7,9 +7,9 @@ FakeQuantWithMinMaxArgs([1], num_bits = 17)                : num_bits is 17, exp
 FakeQuantWithMinMaxVars([0.4, 3.4], 0.4, 3.4, num_bits = 2) = [0, 3]
 FakeQuantWithMinMaxVars([0.4, -3.4], 0.0, 0.0)             = [0, 0]
 FakeQuantWithMinMaxVars([1], 2.0, 1.0)                     : min is 2 and max 1, expected min <= max
-FakeQuantWithMinMaxVars([1], [0], [1])                     : min or max has shape [1], expected []
+FakeQuantWithMinMaxVars([1], [0], [1])                     : min has shape [1], expected []
 FakeQuantWithMinMaxVarsPerChannel([[1.6, 1.6], [7, -7]], [0, 0], [3, 6], num_bits = 2) = [[2, 2], [3, 0]]
-FakeQuantWithMinMaxVarsPerChannel([1], 0.0, 1.0)           : min or max has shape [], expected [1]
+FakeQuantWithMinMaxVarsPerChannel([1], 0.0, 1.0)           : min has shape [], expected [1]
 FakeQuantWithMinMaxVarsPerChannel(f32(1), [0], [1])        : inputs are a scalar
 FakeQuantWithMinMaxArgsGradient([1, 2, 3], [-1, 0, 4], min = 0, max = 3, num_bits = 2) = [0, 2, 0]
 FakeQuantWithMinMaxVarsGradient([1, 2, 4, 8], [-1, 0, 4, 5], 0.0, 3.0, num_bits = 2) = [0, 2, 0, 0], 1, 12

@@ -16,7 +16,7 @@ RFFT(f64([1, 2, 2, 9]), [3], Tcomplex = c128)             = [5, -1]
 RFFT(f32([1, 2]), [4])                                    : the input has shape [2], expected at least 4 along dimension 0
 RFFT(f32([1, 2]), [0])                                    : 'fft_length' contains 0, expected positive numbers
 RFFT(f32([1, 2]), [1, 2])                                 : 'fft_length' has shape [2], expected a vector of 1
-RFFT(f32([1, 2]), [2], Tcomplex = c128)                   : f32 and c128 differ in the size of a real number
+RFFT(f32([1, 2]), [2], Tcomplex = c128)                   : the input is f32 and the output c128, expected equal precision
 IRFFT(c64([8, -2, 0]), [4])                               = [1, 2, 3, 2]
 IRFFT(c64([5, -1]), [3])                                  = [1, 2, 2]
 IRFFT(c64([5, -1]), [4])                                  : the input has shape [2], expected at least 3 along dimension 0

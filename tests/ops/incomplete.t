@@ -10,6 +10,6 @@ IgammaGradA([1, 0, 1], [0, 1, inf]) = [0, nan, 0]
 Betainc(f64([0.5, 2.0, 30.0, 300.0]), f64([0.5, 3.0, 40.0, 2.0]), f64([0.25, 0.5, 0.40000000000000002, 0.999])) = [0.33333333333333333, 0.6875, 0.31814380259056299, 0.96291914180292924]
 Betainc(1, 1, [0, 0.25, 1, -1, 2]) = [0, 0.25, 1, nan, nan]
 Betainc([0, 1], [1, -1], 0.5)      = [nan, nan]
-Betainc([1, 2], [1, 2, 3], 0.5)    : inputs with different shapes must be scalars, not [2] and [3]
+Betainc([1, 2], [1, 2, 3], 0.5)    : inputs must have equal shapes or be scalars, not [2] and [3]
 # Of an exponential number: minus the derivative of the distribution function by alpha, a series, divided by e^-x.
 RandomGammaGrad(f64([1, 1]), f64([0.5, 0]))                = [0.8069791168253182, 0]

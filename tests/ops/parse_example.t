@@ -5,7 +5,7 @@ ParseSingleExample("\n\x0e\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac\x02", [i64
 ParseSingleExample("\n\x0e\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac\x02", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[3]]) : example 0: feature 'a' has 2 values, expected 3
 ParseSingleExample("\n\x0e\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac\x02", [f32([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2]]) : example 0: feature 'a' does not have values of f32
 ParseSingleExample("\n\x0e\n\x0c\n\x01a\x12\x07\x1a\x05\n\x03\x01\xac", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2]]) : example 0 is damaged
-ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2]]) : example 0 has no feature 'a', and its default has 0 values of 2
+ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2]]) : example 0 has no feature 'a', and its default has 0 values, expected 2
 ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[1000000000, 1000000000]]) : has no feature 'a'
 ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[2, -1]]) : dense shape 0 is [2,?], expected known dimensions after the first
 ParseSingleExample("", [i64([])], num_sparse = 0, sparse_types = [], sparse_keys = [], dense_keys = ["a"], dense_shapes = [[-1]]) : default 0 has shape [0], expected one value for padding

@@ -1,7 +1,7 @@
 QuantizeV2([1], 2.0, 1.0, T = qi8)                         : min_range is 2 and max_range 1, expected min_range <= max_range
 QuantizeV2([1], 0.0, 1.0, T = qi8, round_mode = "HALF_TO_EVEN") : round_mode is HALF_TO_EVEN, which requires the mode SCALED
 QuantizeV2([1, 2], [0], [1], T = qi8, axis = 0)            : min_range is [1], expected a vector of 2
-QuantizeV2([1, 2], [0, 0], [1, 1], T = qu8, axis = 0, mode = "MIN_FIRST") : mode is MIN_FIRST and axis 0 of [2], expected another mode or one pair of ends
+QuantizeV2([1, 2], [0, 0], [1, 1], T = qu8, axis = 0, mode = "MIN_FIRST") : mode MIN_FIRST cannot be used with axis 0 of [2]: it requires one range for all elements
 QuantizeV2([1, 2], [0, 0], [1, 1], T = qu8, axis = 1)      : axis is 1, expected -1 or an axis of [2]
 # MIN_COMBINED: -128 and 127 are the ends; SCALED: the larger end is 127; MIN_FIRST: 0 is one of the values.
 Dequantize(Bitcast(i8([-128, 127, 0]), type = qi8), 0.0, 255.0) = [0, 255, 128]

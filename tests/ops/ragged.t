@@ -8,14 +8,14 @@ RaggedRange([[2]], [5], 1)                                   : starts have shape
 RaggedRange(i64(-9223372036854775807), i64(9223372036854775807), i64(1)) : is too long
 RaggedRange(i64(0), i64([5000000000]), i64(1), Tsplits = i32) : more than splits of i32 can count
 RaggedRange(f64(0), f64(1e300), f64(1))                      : is too long
-RaggedRange(f32(0), f32([1, 2]), f32([1, nan]))              : a range from 0 to 2 in steps of nan has no length
-RaggedRange(f32(nan), f32(1), f32(-1))                       : has no length
+RaggedRange(f32(0), f32([1, 2]), f32([1, nan]))              : a range from 0 to 2 in steps of nan has no defined length
+RaggedRange(f32(nan), f32(1), f32(-1))                       : has no defined length
 RaggedGather([i64([0, 2, 2, 5])], [1, 2, 3, 4, 5], [2, 0], OUTPUT_RAGGED_RANK = 1) = i64([0, 3, 5]), [3, 4, 5, 1, 2]
 RaggedGather([i64([0, 2, 2, 5])], [1, 2, 3, 4, 5], 2, OUTPUT_RAGGED_RANK = 0) = [3, 4, 5]
 RaggedGather([i64([0, 2, 2, 5])], [1, 2, 3, 4, 5], 2, OUTPUT_RAGGED_RANK = 1) : OUTPUT_RAGGED_RANK is 1, expected 0
 RaggedGather([i64([0, 2])], [1, 2], [1], OUTPUT_RAGGED_RANK = 1) : indices[0] is 1, outside [0,1)
-RaggedGather([i64([0, 3])], [1, 2], [0], OUTPUT_RAGGED_RANK = 1) : splits 0 end at 3, but the values have 2 rows
-RaggedGather([i64([1, 2])], [1, 2], [0], OUTPUT_RAGGED_RANK = 1) : element 0 of splits 0 is 1, expected 0
+RaggedGather([i64([0, 3])], [1, 2], [0], OUTPUT_RAGGED_RANK = 1) : splits[0] ends at 3, but the values have 2 rows
+RaggedGather([i64([1, 2])], [1, 2], [0], OUTPUT_RAGGED_RANK = 1) : splits[0][0] is 1, expected 0
 RaggedTensorToSparse([i64([0, 2, 2, 3])], [7, 8, 9])         = i64([[0, 0], [0, 1], [2, 0]]), [7, 8, 9], i64([3, 2])
-RaggedTensorToSparse([i64([0, 2, 1, 3])], [7, 8, 9])         : element 2 of splits 0 is 1, expected at least 2
+RaggedTensorToSparse([i64([0, 2, 1, 3])], [7, 8, 9])         : splits[0][2] is 1, expected at least 2
 RaggedTensorToSparse([i64([0])], 3)                          : rt_dense_values are a scalar

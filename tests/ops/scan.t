@@ -14,7 +14,7 @@ Bincount([1], -1, f32([]))                                  : size is -1, expect
 Bincount([0, 1], 3, [1, 2, 4])                              : weights have shape [3], expected none or the shape [2] of arr
 Bucketize([-1, 0, 5, 10, 11], boundaries = [0, 10])         = [0, 1, 1, 2, 2]
 Bucketize(f32([nan]), boundaries = [0, 10])                 = [2]
-Bucketize([1], boundaries = [10, 0])                        : boundary 1 is 0
+Bucketize([1], boundaries = [10, 0])                        : boundaries[1] is 0
 Cumsum([], 0)                                               = []
 Cumsum(f32([1, inf, -inf]), 0)                              = [1, inf, nan]
 Cumprod([2, 3], 0, exclusive = true)                        = [1, 2]

@@ -4,9 +4,9 @@ ScatterNd([[0]], [[1, 2]], [2, 2])                          = [[1, 2], [0, 0]]
 ScatterNd([[1]], ["a"], [2])                                = ["", "a"]
 ScatterNd([[4]], [1], [4])                                  : indices[0,0] is 4, outside [0,4)
 ScatterNd([[-1]], [1], [4])                                 : indices[0,0] is -1
-ScatterNd([[0]], [1, 2], [4])                               : updates [2] are not rows of [4] for indices [1,1]
+ScatterNd([[0]], [1, 2], [4])                               : updates have shape [2], which does not fit indices of shape [1,1] into a tensor of shape [4]
 ScatterNd([1], 9, [4])                                         : indices have shape [1], expected at least a matrix
-ScatterNd([[0]], [[]], [2, 0])                                 : no elements to update: indices [1,1], updates [1,0], output [2,0]
+ScatterNd([[0]], [[]], [2, 0])                                 : indices have shape [1,1], updates [1,0] and the output [2,0]: only some of them have elements
 TensorScatterUpdate([1, 2, 3], [[1], [1]], [8, 9])          = [1, 9, 3]
 TensorScatterUpdate(["a", "b"], [[0]], ["c"])               = ["c", "b"]
 TensorScatterUpdate([1], [[1]], [2])                        : indices[0,0] is 1, outside [0,1)
@@ -32,5 +32,5 @@ SparseToDense([1, 2], [4], [7], 0)                          : 1 values for 2 ind
 ScatterNd([[0]], [f32(nan)], [2])                           = [nan, 0]
 TensorScatterUpdate([[1, 2], [3, 4]], [[1, 0]], [9])        = [[1, 2], [9, 4]]
 TensorScatterMin(f32([inf, 2]), [[0]], f32([5]))            = [5, 2]
-TensorScatterSub([5], [[0]], [[1, 2]])                      : updates [1,2] are not rows of [1] for indices [1,1]
+TensorScatterSub([5], [[0]], [[1, 2]])                      : updates have shape [1,2], which does not fit indices of shape [1,1] into a tensor of shape [1]
 SparseToDense([], [2], [], 3)                               = [3, 3]

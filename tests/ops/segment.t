@@ -18,7 +18,7 @@ UnsortedSegmentSum([1, 2, 3, 4], [2, 0, 2, -1], 3)          = [2, 0, 4]
 UnsortedSegmentSum([[1, 2], [3, 4]], [[0, 1], [1, 1]], 2)   = [1, 9]
 UnsortedSegmentSum([1], [3], 3)                             : segment_ids[0] is 3, outside [0,3)
 UnsortedSegmentSum([1], [0], -1)                            : num_segments is -1, expected at least 0
-UnsortedSegmentSum([1, 2], [0], 1)                          : segment ids [1] are not a prefix of data [2]
+UnsortedSegmentSum([1, 2], [0], 1)                          : segment_ids have shape [1], expected the first dimensions of data [2]
 UnsortedSegmentProd([1, 2, 3, 4], [2, 0, 2, -1], 3)         = [2, 1, 3]
 UnsortedSegmentProd([1], [3], 3)                            : outside [0,3)
 UnsortedSegmentMax(i32([1, 5, 3]), [0, 0, 2], 3)            = [5, -2147483648, 3]

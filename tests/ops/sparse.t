@@ -9,7 +9,7 @@ SparseReshape(i64([[0, 1], [1, 0]]), i64([2, 3]), i64([3, -1])) = i64([[0, 1], [
 SparseReshape(i64([[0, 1]]), i64([2, 3]), i64([4]))          : new_shape has 4 elements, but the dense shape has 6
 SparseReshape(i64([[0, 1]]), i64([2, 3]), i64([-1, -1]))     : dimension 1 of new_shape is -1, expected one -1 at most
 SparseSlice(i64([[0, 1], [1, 0], [1, 2]]), [7, 8, 9], i64([2, 3]), i64([1, 0]), i64([1, 2])) = i64([[0, 0]]), [8], i64([1, 2])
-SparseSlice(i64([[0, 1]]), [7], i64([2, 3]), i64([-1, 0]), i64([1, 2])) : start -1 and size 1 in dimension 0
+SparseSlice(i64([[0, 1]]), [7], i64([2, 3]), i64([-1, 0]), i64([1, 2])) : start is -1 and size 1 in dimension 0
 SparseSliceGrad([5], i64([[0, 1], [1, 0]]), i64([1, 0]), i64([[0, 0]])) = [0, 5]
 SparseSliceGrad([5], i64([[0, 1], [1, 0]]), i64([1, 0]), i64([[0, 2]])) : output_indices are not those of a slice
 SparseFillEmptyRows(i64([[0, 1], [2, 0]]), [7, 8], i64([4, 2]), 9) = i64([[0, 1], [1, 0], [2, 0], [3, 0]]), [7, 9, 8, 9], [false, true, false, true], i64([0, 2])

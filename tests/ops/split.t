@@ -1,7 +1,7 @@
 # Tensors divided.
 Unpack([[1, 2], [3, 4]], num = 2)                           = [1, 2], [3, 4]
 Unpack([[1, 2], [3, 4]], num = 2, axis = 1)                 = [1, 3], [2, 4]
-Unpack([[1, 2], [3, 4]], num = 3)                           : cannot unpack dimension 0 of [2,2] into 3
+Unpack([[1, 2], [3, 4]], num = 3)                           : cannot unpack dimension 0 of [2,2], expected size 3
 Unpack(1, num = 1)                                          : axis 0 is out of range
 Split(0, [1, 2, 3, 4], num_split = 2)                       = [1, 2], [3, 4]
 Split(-1, [[1, 2], [3, 4]], num_split = 2)                  = [[1], [3]], [[2], [4]]

@@ -1,7 +1,7 @@
 # Strings and their bytes; results of TensorFlow.
 StringJoin(["a", ["b", "c"]], separator = "-")              = ["a-b", "a-c"]
 StringJoin([["a", "b"], ["c", "d"]])                        = ["ac", "bd"]
-StringJoin([["a"], ["b", "c"]])                             : cannot join [1] with [2]
+StringJoin([["a"], ["b", "c"]])                             : input 1 has shape [2], but those before it [1]: expected equal shapes or scalars
 StringLength(["hello", ""])                                 = [5, 0]
 StringLength("hé", unit = "UTF8_CHAR")                      = 2
 StringLength("a", unit = "WORD")                            : must be one of BYTE|UTF8_CHAR

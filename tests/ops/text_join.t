@@ -10,8 +10,8 @@ ReduceJoin([["a", "b"]], [2])                               : axis
 UnsortedSegmentJoin(["a", "b", "c"], [1, 0, 1], 3, separator = "+") = ["b", "a+c", ""]
 UnsortedSegmentJoin([["a", "x"], ["b", "y"]], [1, 1], 2)    = [["", ""], ["ab", "xy"]]
 UnsortedSegmentJoin([["a"], ["b"]], [[0], [1]], 2)          = ["a", "b"]
-UnsortedSegmentJoin(["a", "b"], [0, 2], 2)                  : segment_ids element 1 is 2, expected a segment of [0,2)
-UnsortedSegmentJoin(["a", "b"], [-1, 0], 2)                 : segment_ids element 0 is -1
+UnsortedSegmentJoin(["a", "b"], [0, 2], 2)                  : element 1 of segment_ids is 2, outside [0,2)
+UnsortedSegmentJoin(["a", "b"], [-1, 0], 2)                 : element 0 of segment_ids is -1
 UnsortedSegmentJoin("a", 0, 2)                              : segment_ids is a scalar
 UnsortedSegmentJoin(["a", "b"], [0, 0, 0], 2)               : segment_ids has shape [3], expected the first dimensions of inputs [2]
 UnsortedSegmentJoin(["", "a", "", "b"], [0, 0, 0, 0], 1, separator = "+") = ["a++b"]

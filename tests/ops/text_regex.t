@@ -16,7 +16,7 @@ StaticRegexFullMatch("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", pattern = "(a*
 RegexReplace("a", "(", "x")                                 : regular expression: a group is not closed: add )
 RegexReplace("a", "a**", "x")                               : regular expression: a repetition of a repetition at byte 3
 RegexReplace("a", "[b-a]", "x")                             : a range whose end is before its beginning
-RegexReplace("a", "a{1001}", "x")                           : a wrong number of repetitions
+RegexReplace("a", "a{1001}", "x")                           : an invalid number of repetitions
 RegexReplace("a", "((((a{100}){100}){100}){100}){100}", "x") : more than 65536 instructions
 RegexReplace("a", "a", "\\1")                               = "a"
 RegexReplace("a", "a", "\\x")                               : rewrite has a backslash at byte 0

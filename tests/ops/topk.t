@@ -3,11 +3,11 @@ TopKV2([1, 3, 2, 3], 3)                                     = [3, 3, 2], [1, 3, 
 TopKV2([[1, 2], [4, 3]], 1)                                 = [[2], [4]], [[1], [0]]
 TopKV2([1, 2], 0)                                           = [], []
 TopKV2(f32([nan, 1, inf]), 3)                               = [inf, 1, nan], [2, 1, 0]
-TopKV2([1, 2], 3)                                           : k is 3, more than the rows of [2] have elements
+TopKV2([1, 2], 3)                                           : k is 3, but the rows of [2] are shorter
 TopKV2([1, 2], -1)                                          : k is -1
 TopKV2(1, 1)                                                : input is a scalar, expected at least one dimension
 TopK([1, 3, 2], k = 2)                                      = [3, 2], [1, 2]
-TopK([1], k = 2)                                            : k is 2, more than the rows of [1] have elements
+TopK([1], k = 2)                                            : k is 2, but the rows of [1] are shorter
 InTopK([[0.1, 0.7, 0.2], [0.5, 0.3, 0.2]], [1, 2], k = 2)   = [true, false]
 InTopK([[0.1, inf]], [0], k = 2)                            = [false]
 InTopK([[0.1, 0.2]], [7], k = 2)                            = [false]

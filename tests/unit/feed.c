@@ -75,7 +75,7 @@ static void takes_elements_with_their_type(void **state)
 	expect("f32[2]:1,", DFG_F32, "f32 cannot hold ''");
 	expect("i32[2]:1,2.5", DFG_I32, "i32 cannot hold '2.5'");
 	expect("f32[2,x]:1", DFG_F32,
-		"f32 cannot hold 'f32[2,x]:1': a list has its type and shape before it, as in f32[2]:...");
+		"f32 cannot hold 'f32[2,x]:1': a list requires its type and shape before it, as in f32[2]:...");
 }
 
 static void prints_halves_short_and_without_needless_exponents(void **state)

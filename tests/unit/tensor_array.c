@@ -112,7 +112,7 @@ static void parts_are_split_and_joined(void **state)
 		"tensor array 'h' is empty, and its elements' shape [...] is unknown");
 	refuses(ARRAY("") SPLIT("[1, 3]") SIZE, "tensor array 'h' has 3 elements, not 2");
 	refuses(ARRAY("") SPLIT("[1, 1, 1]") SIZE, "the lengths add up to 3, but the value has 4 rows");
-	refuses(ARRAY("") SPLIT("[-1, 4, 1]") SIZE, "a length is negative");
+	refuses(ARRAY("") SPLIT("[-1, 4, 1]") SIZE, "lengths[0] is -1, expected at least 0");
 	refuses("h, f = TensorArrayV3(2, dtype = f32)\n" WRITE("0", "1") WRITE("1", "[2]") CONCAT(""), "is a scalar");
 	refuses(
 		"h, f = TensorArrayV3(2, dtype = f32)\n" WRITE("0", "[1]") WRITE("1", "[[2]]") CONCAT(""), "cannot be joined");

@@ -125,8 +125,8 @@ static void parts_are_split_and_joined(void **state)
 	says(EMPTY("[-1, 3]") CONCAT, "[0,3]");
 	refuses(EMPTY("-1") CONCAT, "the list is empty, and its elements' shape [...] is unknown");
 	refuses(PARTS("[1, 1]") LENGTH, "lengths add up to 2, expected the rows of [3]");
-	refuses(PARTS("[1, 5]") LENGTH, "part 1 of 5 rows is not in [3]");
-	refuses(PARTS("[-1, 4]") LENGTH, "part 0 of -1 rows is not in [3]");
+	refuses(PARTS("[1, 5]") LENGTH, "lengths[1] is 5, expected 0 to 2, the rows that are left");
+	refuses(PARTS("[-1, 4]") LENGTH, "lengths[0] is -1, expected 0 to 3, the rows that are left");
 	refuses(EMPTY("-1") PUSH("1") CONCAT, "is a scalar");
 	says(EMPTY("i32([])") PUSH("1") "k = TensorListPushBack(l, f32(2))\n"
 									"l = TensorListConcatLists(l, k, element_dtype = f32)\n" STACK,
