@@ -57,7 +57,7 @@ has err 'two: has no data.safetensors'
 
 # Training does not begin inside of one.
 status 73 train --epochs 2 --checkpoint ck/step-9 --resume
-has err 'ck/step-9 is one checkpoint'
+has err 'ck/step-9 is a single checkpoint'
 [ ! -e ck/step-9/.lock ]
 
 # Folders whose numbers have leading zeros are read, in the order of their numbers, and go when they are old.

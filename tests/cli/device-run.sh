@@ -152,7 +152,7 @@ has err 'no provider of CUDA devices'
 has err "'make standin' builds dfg-cuda-standin.so"
 DFG_STANDIN=devices=0 status 78 "$DFG" run net.pb --feed "$feed" --device cuda
 DFG_STANDIN=memory=1M status 71 "$DFG" run net.pb --feed x=zeros:f32[100000,4] --device cuda
-has err 'cuda:0 has no memory for f32[100000,4], 1600000 bytes'
+has err 'cuda:0 has no memory for f32[100000,4] (1600000 bytes)'
 DFG_STANDIN=lost=3 status 69 "$DFG" run net.pb --feed "$feed" --device cuda
 has err 'the device is lost (cudaErrorLaunchFailure)'
 DFG_STANDIN=ecc=2 status 69 "$DFG" run net.pb --feed "$feed" --device cuda

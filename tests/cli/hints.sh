@@ -18,7 +18,7 @@ says 'input x: f32[2]\noutput y = float64(x)' "there is no 'float64' here: the t
 says 'input x: float32[2]' "there is no type 'float32': it is called f32"
 says 'input x: f32[2]\noutput y = x.shape' "a tensor has no '.shape': write shape(x)"
 for word in next yield after assert static loop in true; do
-	says "input x: f32[2]\n$word = x + 1" "program.dfg:2:1: error: \`$word\` is a word of the language"
+	says "input x: f32[2]\n$word = x + 1" "program.dfg:2:1: error: \`$word\` is a reserved word"
 done
 says 'input x: f32[2]\nfor i in 0..3 { x = x + 1 }' 'program.dfg:2:1: ' '`static for`'
 says 'input x: f32[2]\ny = while x > 1 { x }' 'program.dfg:2:5: ' '`loop`'

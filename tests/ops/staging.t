@@ -3,6 +3,4 @@ Stage([f32([1, 2])], memory_limit = 7)                 : the values have 8 bytes
 Stage([f32([1])], capacity = -1)                       : attribute 'capacity' is -1, must be at least 0
 StagePeek(i32(-1), dtypes = [f32])                   : index is -1, expected at least 0
 StagePeek(i32([1]), dtypes = [f32])                  : index has shape [1], expected a scalar
-StagePeek(i32(0), dtypes = [f32])                    : deadlock
-Unstage(dtypes = [f32])                              : deadlock
 StageSize(dtypes = [f32])                            = 0
