@@ -1,4 +1,4 @@
-# A step in which nothing else could put an element does not wait for ever. Across devices this is not known, so it is no op case.
+# Unstage and StagePeek report a deadlock where no other node could put an element.
 . "$ROOT/tests/cli/kit"
 for op in 'Unstage(dtypes = [f32])' 'StagePeek(i32(0), dtypes = [f32])'; do
 	echo "output x = $op" >wait.dfg
