@@ -36,7 +36,7 @@ bool dfg_distributed_hosts_changed(void *arg)
 	distributed->hosts_file = now;
 	struct dfg_err *err = dfg_placement_hosts(distributed->options.placement, &distributed->arena, &listed);
 	if (err)
-		dfg_report_note(distributed->options.report, "%s; the hosts remain as they were", err->text);
+		dfg_report_note(distributed->options.report, "%s (the hosts are unchanged)", err->text);
 	else
 		distributed->listed = listed;
 	bool could_be_read = !err;

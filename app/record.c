@@ -57,7 +57,7 @@ static bool read_line(const struct dfg_blob *blob, size_t *at, struct line *out_
 	return out_line->shards && memchr(out_line->mask, '1', out_line->shards) && read_read(text, end, out_line);
 }
 
-/* Of --sync ssp: the only shard of a line; DFG_NONE if it has several. */
+/* The only shard of a line in a record of --sync ssp; DFG_NONE if the line has several. */
 static uint32_t only_shard(const struct line *line)
 {
 	const char *first = memchr(line->mask, '1', line->shards);

@@ -194,7 +194,7 @@ static bool is_first_of_name(const struct curves *curves, size_t at)
 	return true;
 }
 
-/* Of the last values: the mean, and the deviation of a sample. */
+/* The mean and the sample standard deviation of the last values. */
 static void print_spread(const struct family *family, struct dfg_text *out)
 {
 	double sum = 0, squares = 0, n = (double)family->count;

@@ -237,8 +237,8 @@ static struct dfg_err *qr_gradient(struct dfg_gradient *node)
 }
 
 /*
- * Of a matrix that is not taller than wide, whose right vectors, in the columns of v, may be fewer than its columns
- * (https://j-towns.github.io/papers/svd-derivative.pdf); of a tall one, the same of its transpose. Terms of equal singular
+ * The gradient for a matrix that is not taller than wide. Its right singular vectors are the columns of v, which may be fewer
+ * than the columns of the matrix (https://j-towns.github.io/papers/svd-derivative.pdf). A tall matrix is transposed first. Terms of equal singular
  * values are left out, because their vectors have no derivative.
  */
 #define SVD(u, v, ds, du, dv, product) \

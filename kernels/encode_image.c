@@ -92,6 +92,17 @@ static void destroy_png(void *arg)
 	dfg_png_destroy_write_struct(&writer->png.codec, &writer->png.info);
 }
 
+/* Element i of the output: the bytes of a file, if there was no error before. Takes both. */
+static struct dfg_err *give_file(struct dfg_kernel *ctx, int64_t i, struct dfg_text *file, struct dfg_err *err)
+{
+	if (!err)
+		err = dfg_text_check(file);
+	if (!err)
+		err = dfg_kernel_string(ctx, 0, i, file->s, file->length);
+	dfg_text_release(file);
+	return err;
+}
+
 /* One image as element i of the output. */
 static struct dfg_err *encode_one_png(struct dfg_kernel *ctx, const struct picture *picture, int64_t i)
 {
@@ -99,12 +110,7 @@ static struct dfg_err *encode_one_png(struct dfg_kernel *ctx, const struct pictu
 	struct dfg_err *err = dfg_png_try(&writer.png, write_png, &writer);
 	if (writer.png.codec)
 		err = dfg_err_join(err, dfg_png_try(&writer.png, destroy_png, &writer));
-	if (!err)
-		err = dfg_text_check(&writer.text);
-	if (!err)
-		err = dfg_kernel_string(ctx, 0, i, writer.text.s, writer.text.length);
-	dfg_text_release(&writer.text);
-	return err;
+	return give_file(ctx, i, &writer.text, err);
 }
 
 static struct dfg_err *encode_png(struct dfg_kernel *ctx)
@@ -228,12 +234,7 @@ static struct dfg_err *encode_one_jpeg(
 	struct dfg_err *err = dfg_jpeg_try(&writer.jpeg, write_jpeg, &writer);
 	if (writer.codec.memory)
 		err = dfg_err_join(err, dfg_jpeg_try(&writer.jpeg, destroy_jpeg, &writer.codec));
-	if (!err)
-		err = dfg_text_check(&writer.text);
-	if (!err)
-		err = dfg_kernel_string(ctx, 0, i, writer.text.s, writer.text.length);
-	dfg_text_release(&writer.text);
-	return err;
+	return give_file(ctx, i, &writer.text, err);
 }
 
 static struct dfg_err *jpeg_shape(struct dfg_infer *node)

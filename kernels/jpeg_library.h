@@ -144,7 +144,7 @@ struct dfg_jpeg {
 	char words[220]; /* the error */
 };
 
-/* Opens the library, and gives a codec that is zero its error handler. DFG_CONFIG where there is no library. */
+/* Opens libjpeg, and sets the error handler of a zero-initialised codec. DFG_CONFIG if libjpeg is not installed. */
 DFG_MUST_CHECK struct dfg_err *dfg_jpeg_begin(
 	struct dfg_jpeg *jpeg, struct dfg_jpeg_errors **out_err, void **out_client);
 

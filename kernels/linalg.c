@@ -20,7 +20,7 @@ struct work {
 	bool *failed; /* by result */
 };
 
-/* Of the element that eliminates the others; for complex numbers a bound within a factor of sqrt(2) suffices. */
+/* The size by which pivots are chosen; for complex numbers a value within a factor of sqrt(2) suffices. */
 static inline double magnitude(double real, double imaginary)
 {
 	return fabs(real) + fabs(imaginary);

@@ -1,13 +1,16 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/gemm/halves.h"
 #include "kernels/row_rules.h"
+#include "lib/exec/device/product_launch.h"
 #include "lib/graph/half.h"
 
 #include <tgmath.h>
 
-enum { A, B };                     /* inputs */
-enum { TRANSPOSE_A, TRANSPOSE_B }; /* attributes: transposed, or for the batched ops the adjoint */
-enum { BATCH = 6 };                /* most batch dimensions */
+enum { A, B };                            /* inputs */
+enum { TRANSPOSE_A, TRANSPOSE_B };        /* attributes: transposed, or for the batched ops the adjoint */
+enum { BATCH = DFG_PRODUCT_LAUNCH_RANK }; /* most batch dimensions */
+
+_Static_assert(DFG_PRODUCT_LAUNCH_CHAIN == (int)DFG_PRODUCT_CHAIN, "devices have the order of sums of the host");
 
 /* A batch of `count` products of equal sizes; of complex numbers, also the factors that are conjugated. */
 struct matrices {

@@ -28,7 +28,7 @@ struct dfg_png {
 	char words[200]; /* the error */
 };
 
-/* DFG_CONFIG where there is no library. */
+/* Opens libpng. DFG_CONFIG if it is not installed. */
 DFG_MUST_CHECK struct dfg_err *dfg_png_open(void);
 
 /* Makes a reader or writer and its info. Within an act. */

@@ -523,7 +523,9 @@ static struct dfg_err *close_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_QueueCloseV2 = {
 	.name = "QueueCloseV2",
-	.doc = "closes the queue to new elements; nodes that wait to put some still do, unless cancelled",
+	.doc =
+		"closes the queue to new elements; enqueues that wait still complete, or fail if cancel_pending_enqueues is "
+		"true",
 	.sig = "(handle: resource) -> ()",
 	.attr = {"cancel_pending_enqueues: bool = false"},
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_NO_GRADIENT,

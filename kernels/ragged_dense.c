@@ -77,9 +77,11 @@ static struct dfg_err *dense_shape(struct dfg_infer *node)
 	const int ragged = partitions_of(node->call, &first);
 	if (values->rank < 0 || node->in[SHAPE]->rank < 0)
 		return NULL;
-	if (values->rank == 0 || values->rank + ragged > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "values have shape %s with %d ragged dimensions, expected 1 to %d dimensions in all",
-			dfg_shape_words(values).s, ragged, DFG_RANK_MAX);
+	if (values->rank == 0)
+		return DFG_ERR(DFG_DATA, "values are a scalar, expected at least a vector");
+	if (values->rank + ragged > DFG_RANK_MAX)
+		return DFG_ERR(DFG_DATA, "the result has %d dimensions, %d of them ragged: the limit is %d",
+			values->rank + ragged, ragged, DFG_RANK_MAX);
 	node->out[0] = (struct dfg_shape){.rank = values->rank + ragged};
 	for (int d = 0; d < node->out[0].rank; d++)
 		node->out[0].dim[d] = d <= ragged ? DFG_UNKNOWN : values->dim[d - ragged];

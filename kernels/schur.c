@@ -102,7 +102,7 @@ static void rotate(int64_t n, int64_t stride, double _Complex *x, double _Comple
 	}
 }
 
-/* Of rows k and k + 1 the rotation that clears y below x; then the same of the columns, conjugated. */
+/* Applies the Givens rotation that turns (x, y) into (r, 0) to rows k and k + 1, and its conjugate to columns k and k + 1. */
 static void rotate_at(int64_t n, double _Complex *a, double _Complex *q, int64_t k, int64_t first, int64_t last,
 	double _Complex x, double _Complex y)
 {

@@ -33,8 +33,8 @@ struct dfg_err *dfg_window_list(const struct dfg_list *list, const char *what, i
 	for (int i = 0; i < rank; i++) {
 		out_numbers[i] = list ? list->item[i].i : 1;
 		if (out_numbers[i] < 1 || out_numbers[i] > MOST)
-			return DFG_ERR(
-				DFG_DATA, "attribute '%s' has %lld, expected 1 to %d", what, (long long)out_numbers[i], MOST);
+			return DFG_ERR(DFG_DATA, "attribute '%s' contains %lld, expected numbers from 1 to %d", what,
+				(long long)out_numbers[i], MOST);
 	}
 	return NULL;
 }

@@ -159,11 +159,11 @@ void dfg_serving_explain(const struct dfg_serving *serving, struct dfg_text *tex
 		for (uint32_t k = 0; k < served->live->n_out; k++) {
 			const struct dfg_serving_port *out = &served->live->out[k];
 			if (out->verdict->kind == DFG_ROWS_MIXED && ++mixed)
-				dfg_text_add(text, "model '%s': requests for output '%s' do not join: %s\n", served->name, out->name,
-					out->verdict->why);
+				dfg_text_add(text, "model '%s': requests for output '%s' cannot share a step: %s\n", served->name,
+					out->name, out->verdict->why);
 		}
 		if (mixed < served->live->n_out)
-			dfg_text_add(text, "model '%s': requests%s join, up to %lld rows a step\n", served->name,
+			dfg_text_add(text, "model '%s': requests%s can share a step of up to %lld rows\n", served->name,
 				mixed ? " for the other outputs" : "", (long long)serving->options.most_batch);
 	}
 }

@@ -217,7 +217,8 @@ void dfg_serving_trace(struct dfg_serving *serving, struct dfg_web_request *requ
 		dfg_serving_refuse_model(serving, request, protocol, model, strlen(model));
 	else if (!steps)
 		dfg_serving_error(&serving->other, request, protocol, 400,
-			"/trace?steps=N records the next N steps, from 1 to %d, of all models or of that of &model=NAME",
+			"steps=N must be a number from 1 to %d: /trace records the next N steps of all models, or with &model=NAME "
+			"of one",
 			STEPS_MOST);
 	else if (!dfg_serving_timeout(request, &ns))
 		dfg_serving_error(&serving->other, request, protocol, 400, DFG_SERVING_TIMEOUT_RULE);

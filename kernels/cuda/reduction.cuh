@@ -16,7 +16,8 @@
 
 namespace
 {
-constexpr int64_t reduce_lanes = 64, reduce_leaf = 1024, reduce_block = 1 << 15, reduce_stack = 16;
+constexpr int64_t reduce_lanes = DFG_LAUNCH_LANES, reduce_leaf = DFG_LAUNCH_LEAF, reduce_block = DFG_LAUNCH_BLOCK,
+				  reduce_stack = DFG_LAUNCH_STACK;
 
 DFG_DEVICE inline int64_t axes_at(const struct dfg_launch_axes &axes, int64_t i)
 {
@@ -125,7 +126,7 @@ template <class Element> struct Prod_rule : plain_rule<Element> {
 	static DFG_DEVICE Element join(Element a, Element b) { return wrapped_product(a, b); }
 };
 
-/* Of floats. */
+/* The mean of floats; that of integers requires a wider accumulator. */
 template <class Element> struct Mean_rule : Sum_rule<Element> {
 	static DFG_DEVICE Element last(Element a, int64_t n) { return a / static_cast<Element>(n); }
 };

@@ -212,7 +212,7 @@ moves() {
 	signal KILL 1
 	within grep -q '^w1: exited with status 9' moved.err
 	echo 'local:1 slot=3' >hosts
-	within grep -q "hosts:1: there is no option 'slot='.*; the hosts remain as they were" moved.err
+	within grep -q "hosts:1: there is no option 'slot='.* (the hosts are unchanged)" moved.err
 	echo 'local:1' >hosts
 	within grep -q 'hosts: no host is left for w1' moved.err
 	never grep -q 'is back' moved.err

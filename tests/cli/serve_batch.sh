@@ -60,7 +60,7 @@ X
 "$DFG" build rows.dfg -o rows.pb
 "$DFG" run rows.pb --feed x=zeros:f32[1,6,6,4] --feed ids=zeros:i32[1] --feed z=f32[]:1 --seed 7 --save w.safetensors >out
 "$DFG" serve rows.pb --load w.safetensors --explain --max-batch 64 >out
-[ "$(grep -v "output 'held'" out)" = "model 'rows': requests for the other outputs join, up to 64 rows a step" ] || { cat out; exit 1; }
+[ "$(grep -v "output 'held'" out)" = "model 'rows': requests for the other outputs can share a step of up to 64 rows" ] || { cat out; exit 1; }
 
 # The clients' requests have 1, 2 or 3 rows each. The answers are those of a server that joins none. Then 64 requests wait for the one
 # thread of the server, and share as few steps as possible.
@@ -126,7 +126,7 @@ refuses() { # PROGRAM REASON
 	"$DFG" build p.dfg -o p.pb
 	"$DFG" serve p.pb --explain >out
 	has out "$2"
-	has out 'do not join: node '
+	has out 'cannot share a step: node '
 }
 x='input x: f32[batch, 3]'
 refuses "$x
@@ -203,8 +203,8 @@ output m = mean(x)
 X
 "$DFG" build two.dfg -o two.pb
 "$DFG" serve two.pb --explain >out
-has out "requests for output 'm' do not join: node "
-has out "requests for the other outputs join, up to 32 rows a step"
+has out "requests for output 'm' cannot share a step: node "
+has out "requests for the other outputs can share a step of up to 32 rows"
 "$DFG" check --rows two.pb >out
 has out "two.pb: output 'y': its rows are independent"
 has out "two.pb: output 'm': node 'm"

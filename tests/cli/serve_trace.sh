@@ -76,7 +76,7 @@ wait "$tracer"
 # Refusals; a time that passes; a client that leaves; the end of the server.
 for query in '' '?steps=0' '?steps=-1' '?steps=1001' '?steps=1x' '?steps=99999999999999999999'; do
 	ask 400 "$url/trace$query"
-	has answer 'records the next N steps, from 1 to 1000'
+	has answer 'steps=N must be a number from 1 to 1000'
 done
 ask 404 "$url/trace?steps=1&model=none"
 has answer 'the models are: net, count'

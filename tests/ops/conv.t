@@ -6,10 +6,10 @@ Conv2D([[[[1], [2], [3]]]], [[[[1]], [[1]]]], strides = [1, 1, 1, 1], padding = 
 Conv2D([[[[1, 2]]]], [[[[3, 4]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[3, 8]]]]
 Conv2D([[[[1, 2]], [[3, 4]]]], [[[[1]], [[1]]]], strides = [1, 1, 1, 1], padding = "VALID", data_format = "NCHW") : 1 outputs of filter [1,2,1,1] are not a multiple of 2 groups
 Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "EXPLICIT", explicit_paddings = [0, 0, 0, 0, 1, 0, 0, 0]) = [[[[0], [1], [2]]]]
-Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 0, 1, 1], padding = "SAME") : attribute 'strides' has 0
+Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 0, 1, 1], padding = "SAME") : attribute 'strides' contains 0
 Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 1, 1], padding = "SAME")    : attribute 'strides' has 3 numbers, expected 4
 Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [2, 1, 1, 1], padding = "SAME") : the batch dimension has stride 2 and dilation 1: both must be 1
-Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "SAME", dilations = [1, 0, 1, 1]) : attribute 'dilations' has 0
+Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "SAME", dilations = [1, 0, 1, 1]) : attribute 'dilations' contains 0
 Conv2D([[[[1], [2]]]], [[[[1]]], [[[1]]], [[[1]]]], strides = [1, 1, 1, 1], padding = "VALID") : the window of 3 does not fit in the 1 of dimension 1
 Conv2D([[[[1, 2, 3]]]], [[[[1], [2]]]], strides = [1, 1, 1, 1], padding = "SAME") : 3 channels of image [1,1,1,3] are not a multiple of the 2
 Conv2D([[1]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "SAME")          : the image has shape [1,1], expected 4 dimensions

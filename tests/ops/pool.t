@@ -4,8 +4,8 @@ MaxPool([[[[1], [2], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], paddi
 MaxPool([[[[1, 2, 3]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME", data_format = "NCHW") = [[[[2, 3]]]]
 MaxPool([[[[-inf], [-inf]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[-inf]]]]
 MaxPool([[[[nan], [1]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[nan]]]]
-MaxPool([[[[1], [2]]]], ksize = [1, 0, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : attribute 'ksize' has 0
-MaxPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, 0, 1, 1], padding = "VALID") : attribute 'strides' has 0
+MaxPool([[[[1], [2]]]], ksize = [1, 0, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : attribute 'ksize' contains 0
+MaxPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, 0, 1, 1], padding = "VALID") : attribute 'strides' contains 0
 MaxPool([[[[1], [2]]]], ksize = [2, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the window has size 2 along the batch, expected 1
 MaxPool([[[[1, 4, 3, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") = [[[[4, 3]]]]
 MaxPool([[[[1, 4]], [[5, 2]], [[3, 0]], [[7, 9]]]], ksize = [1, 2, 1, 1], strides = [1, 2, 1, 1], padding = "VALID", data_format = "NCHW") = [[[[5, 4]], [[7, 9]]]]
@@ -15,7 +15,7 @@ MaxPool([[[[1, 4]], [[2, 3]]]], ksize = [1, 2, 1, 2], strides = [1, 2, 1, 2], pa
 MaxPool([[[[1], [2]]]], ksize = [1, 3, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the window of 3 does not fit in the 1 of dimension 1
 MaxPool([[1]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the image has shape [1,1], expected 4 dimensions
 MaxPoolV2([[[[1], [2]], [[4], [3]]]], [1, 2, 2, 1], [1, 2, 2, 1], padding = "VALID") = [[[[4]]]]
-MaxPoolV2([[[[1], [2]]]], [1, 0, 2, 1], [1, 2, 2, 1], padding = "VALID") : 'ksize' has 0
+MaxPoolV2([[[[1], [2]]]], [1, 0, 2, 1], [1, 2, 2, 1], padding = "VALID") : 'ksize' contains 0
 MaxPoolV2([[[[1], [2]]]], [1, 2, 1], [1, 2, 2, 1], padding = "VALID") : input 1 has shape [3], expected a vector of 4
 MaxPoolGrad([[[[1], [4]], [[4], [3]]]], [[[[4]]]], [[[[7]]]], ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = "VALID") = [[[[0], [7]], [[0], [0]]]]
 MaxPoolGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [7]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") = [[[[0], [12], [0]]]]
@@ -25,7 +25,7 @@ MaxPoolGradGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [6], [7]]]], ksize 
 MaxPoolGradGradV2([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [6], [7]]]], [1, 1, 2, 1], [1, 1, 1, 1], padding = "VALID") = [[[[6], [6]]]]
 AvgPool([[[[1], [2]], [[4], [5]]]], ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = "VALID") = [[[[3]]]]
 AvgPool([[[[1], [2], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[1.5], [3]]]]
-AvgPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, -1, 1, 1], padding = "VALID") : attribute 'strides' has -1
+AvgPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, -1, 1, 1], padding = "VALID") : attribute 'strides' contains -1
 AvgPoolGrad([1, 1, 3, 1], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[0.5], [0.5], [3]]]]
 AvgPoolGrad([1, 1, 3], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : input 0 has shape [3], expected a vector of 4
 # Resizing: half way between 1 and 3 is 2.

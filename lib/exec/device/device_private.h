@@ -17,7 +17,7 @@ struct dfg_device {
 typedef struct dfg_err *dfg_device_run_fn(struct dfg_device *device, const struct dfg_device_kernel *kernel,
 	const struct dfg_resolved_node *call, struct dfg_tensor *const *in, struct dfg_tensor *out_tensor);
 
-/* Of each family: whether its kernels compute the node, and the launch. */
+/* For each family of kernels: whether its kernels compute the node, and the function that launches one. */
 #define FAMILY(name, host)                                              \
 	bool dfg_device_takes_##name(const struct dfg_resolved_node *call); \
 	DFG_MUST_CHECK dfg_device_run_fn dfg_device_run_##name;

@@ -8,6 +8,11 @@
 
 /* Reductions on a device (kernels/reductions.c): input 1, which the host reads, lists the axes. */
 
+_Static_assert(
+	DFG_LAUNCH_LANES == (int)DFG_REDUCE_LANES && DFG_LAUNCH_LEAF == (int)DFG_REDUCE_LEAF, "one order of sums");
+_Static_assert(
+	DFG_LAUNCH_BLOCK == (int)DFG_REDUCE_BLOCK && DFG_LAUNCH_STACK == (int)DFG_REDUCE_STACK, "one order of sums");
+
 bool dfg_device_takes_reduction(const struct dfg_resolved_node *call)
 {
 	return call->n_in == 2 && call->n_out == 1;

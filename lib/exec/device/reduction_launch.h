@@ -8,6 +8,9 @@
  */
 enum { DFG_REDUCTION_LAUNCH_RANK = 8 };
 
+/* The constants of the order; lib/exec/device/reduction.c checks that they are those of lib/graph/reduction.h. */
+enum { DFG_LAUNCH_LANES = 64, DFG_LAUNCH_LEAF = 1024, DFG_LAUNCH_BLOCK = 1 << 15, DFG_LAUNCH_STACK = 16 };
+
 struct dfg_launch_axes {
 	int64_t count;
 	int64_t dim[DFG_REDUCTION_LAUNCH_RANK], step[DFG_REDUCTION_LAUNCH_RANK];

@@ -42,8 +42,8 @@ void dfg_state_release(struct dfg_state *state);
 void dfg_state_join(struct dfg_state *state, struct dfg_state *common);
 
 /*
- * Of a state that has joined another one: takes a copy of a variable that they have in common, if it is set; from
- * dfg_state_use_copies() until it is called with false, variables that were copied are the copies. Not during a step.
+ * Copies a variable that this state shares with the one that it has joined, if the variable is set. While
+ * dfg_state_use_copies(state, true) is in force, reads of copied variables give the copies. Neither may be called during a step.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_state_copy(struct dfg_state *state, const char *name, bool *out_copied);
 void dfg_state_use_copies(struct dfg_state *state, bool copies);
